@@ -1,5 +1,4 @@
-//! Extensions. Which chunks beyond RFC 9260 may be sent? Those that both ends listed in Supported Extensions (RFC 5061
-//! §4.2.7).
+//! Supported extensions (RFC 5061 §4.2.7): the chunk types beyond RFC 9260 that both ends have listed.
 
 use alloc::vec::Vec;
 
@@ -8,16 +7,16 @@ use anabranch_wire::chunk::kind;
 
 use crate::config::AssociationConfig;
 
-/// What the two ends of an association support beyond RFC 9260.
+/// The extensions that both ends of an association support.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Extensions {
     pub(crate) ours: ChunkKinds,
-    /// What the peer listed; nothing before the handshake told.
+    /// Chunk types listed by the peer; empty before the handshake.
     pub(crate) theirs: ChunkKinds,
 }
 
 impl Extensions {
-    /// What an association with this configuration offers: the one place where an extension is switched on.
+    /// The extensions that an association with this configuration offers. Extensions are switched on only here.
     pub(crate) fn offered(config: &AssociationConfig) -> Self {
         let interleaving = matches!(config.policies.interleaving, InterleavingChoice::On(_));
         let nr_sack = !matches!(config.policies.nr_sack, NrSackChoice::Off(_));
@@ -32,14 +31,14 @@ impl Extensions {
         }
     }
 
-    /// Whether chunks of type `kind` may be used only if both ends support them. Without that they are as unknown as
-    /// any number that nobody has defined. I-DATA is not among them: it is known and forbidden (RFC 8260 §2.2.1).
+    /// Whether chunks of type `kind` are handled as unknown unless both ends support them. I-DATA is not among them: without
+    /// agreement it is a protocol violation (RFC 8260 §2.2.1).
     pub(crate) const fn governs(kind: u8) -> bool {
         matches!(kind, kind::AUTH | kind::NR_SACK | kind::ASCONF_ACK | kind::ASCONF)
     }
 
     //= rfc5061 4.2.7-1
-    /// Whether both ends support chunks of type `kind`, as numbered in [`kind`].
+    /// Whether both ends support chunks of type `kind`, see [`kind`].
     pub(crate) fn agreed(&self, kind: u8) -> bool {
         self.ours.contains(kind) && self.theirs.contains(kind)
     }
@@ -50,7 +49,7 @@ impl Extensions {
 pub(crate) struct ChunkKinds([u64; 4]);
 
 impl ChunkKinds {
-    /// The set with `kind` in it, if `wanted`.
+    /// Adds `kind` to the set if `wanted`.
     #[must_use]
     pub(crate) fn with(mut self, kind: u8, wanted: bool) -> Self {
         if wanted {
@@ -59,7 +58,7 @@ impl ChunkKinds {
         self
     }
 
-    /// The set without these.
+    /// Removes these types from the set.
     #[must_use]
     pub(crate) fn without(self, kinds: [u8; 3]) -> Self {
         let kinds = Self::from_bytes(&kinds);
@@ -70,12 +69,12 @@ impl ChunkKinds {
         self.0[usize::from(kind / 64)] & (1 << (kind % 64)) != 0
     }
 
-    /// What is in both sets.
+    /// The intersection of both sets.
     pub(crate) fn common(&self, other: &Self) -> Self {
         Self(core::array::from_fn(|word| self.0[word] & other.0[word]))
     }
 
-    /// Whether changes of addresses are listed and nothing to authenticate them: such a peer is refused (RFC 5061 §6).
+    /// Whether ASCONF is listed without AUTH: such a peer is refused (RFC 5061 §6).
     pub(crate) fn lack_authentication(&self) -> bool {
         self.contains(kind::ASCONF) && !self.contains(kind::AUTH)
     }

@@ -1,23 +1,22 @@
 //! A sans-IO SCTP core (RFC 9260) with Concurrent Multipath Transfer.
 //!
-//! Bytes and the time go in; bytes, deadlines and events come out. The core knows no clock, socket, thread or
-//! global: the same code runs under real sockets, under tests and inside a simulator. The folders, in the order
-//! in which a packet meets them:
+//! The core takes packets and the time, and returns packets, deadlines and events. It uses no clock, socket, thread or global, so
+//! the same code runs under real sockets, in tests and in a simulator. The folders, in the order in which a packet passes them:
 //!
 //! | folder | question |
 //! |---|---|
-//! | `endpoint` | who is this packet for? |
-//! | `handshake` | how do two ends become associated? |
-//! | `auth` | does this chunk come from the peer that shook hands with us? |
-//! | `address` | how do addresses come and go while the association lives? |
-//! | `association` | what is one conversation? |
-//! | `input` | what happens when a packet arrives? |
+//! | `endpoint` | to which association does a packet belong? |
+//! | `handshake` | how is an association set up? |
+//! | `auth` | does a chunk come from the peer of the handshake? |
+//! | `address` | how are addresses added and removed during an association? |
+//! | `association` | which state does an association consist of? |
+//! | `input` | how is a received packet handled? |
 //! | `recv` | how do DATA chunks become messages, and when is a SACK sent? |
-//! | `output` | how does a packet leave? |
+//! | `output` | how is a packet planned and written? |
 //! | `send` | how does a message become acknowledged chunks? |
-//! | `path` | what is kept for one path? |
+//! | `path` | which state belongs to one path? |
 //!
-//! [`Endpoint`] is the front door.
+//! [`Endpoint`] is the entry point.
 #![no_std]
 
 extern crate alloc;

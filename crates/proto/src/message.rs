@@ -1,4 +1,4 @@
-//! Messages. What does an application send and receive? Whole messages, each on one stream.
+//! User messages, sent and received complete, each on one stream.
 
 use anabranch_types::{Ppid, StreamId};
 use bytes::Bytes;
@@ -13,20 +13,20 @@ use bytes::Bytes;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// The stream it goes on.
+    /// The stream on which it is sent.
     pub stream: StreamId,
-    /// The application's own mark, carried untouched.
+    /// Payload protocol identifier, set by the application and not interpreted.
     pub ppid: Ppid,
-    /// Delivered as soon as it is complete, past earlier messages of its stream (RFC 9260 §6.6).
+    /// Whether it is delivered as soon as it is complete, before earlier messages of its stream (RFC 9260 §6.6).
     pub unordered: bool,
-    /// The peer is asked to acknowledge its last chunk at once (I bit, RFC 9260 §3.3.1).
+    /// Whether its last chunk has the I bit, which requests an immediate SACK (RFC 9260 §3.3.1).
     pub acknowledge_at_once: bool,
-    /// One byte at least (RFC 9260 §3.3.1).
+    /// The data, at least one byte (RFC 9260 §3.3.1).
     pub payload: Bytes,
 }
 
 impl Message {
-    /// An ordered message with a zero payload protocol identifier.
+    /// Creates an ordered message with the payload protocol identifier 0.
     #[must_use]
     pub fn new(stream: StreamId, payload: impl Into<Bytes>) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Message {
         }
     }
 
-    /// The same message, delivered without regard to order.
+    /// Makes the message unordered.
     #[must_use]
     pub fn unordered(self) -> Self {
         Self {
@@ -47,22 +47,22 @@ impl Message {
         }
     }
 
-    /// The same message with this payload protocol identifier.
+    /// Sets the payload protocol identifier.
     #[must_use]
     pub fn with_ppid(self, ppid: Ppid) -> Self {
         Self { ppid, ..self }
     }
 }
 
-/// A message that arrived whole.
+/// A complete received message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReceivedMessage {
-    /// The stream it came on.
+    /// The stream on which it was sent.
     pub stream: StreamId,
-    /// The sender's mark on it.
+    /// Payload protocol identifier set by the sender.
     pub ppid: Ppid,
-    /// Whether it was sent without regard to order.
+    /// Whether it was sent unordered.
     pub unordered: bool,
-    /// What the peer's application sent; never empty.
+    /// The data; never empty.
     pub payload: Bytes,
 }

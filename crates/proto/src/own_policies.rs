@@ -1,14 +1,13 @@
-//! Own policies. How does a policy that is not in the catalog get into an association? It is put in the place of one that
-//! is.
+//! Custom policies, which are not in the catalog and replace policies of the recipe.
 
 use alloc::sync::Arc;
 use core::fmt;
 
 use anabranch_policy::PolicySet;
 
-/// Policies from elsewhere.
+/// A function that replaces policies of an association.
 ///
-/// Called once for each association, after its recipe was built and before the first path is added.
+/// It is called once for each association, after the recipe's policies were built and before the first path is added.
 ///
 /// ```
 /// use anabranch_policy::path_scheduler::Primary;
@@ -27,7 +26,7 @@ use anabranch_policy::PolicySet;
 pub struct OwnPolicies(Arc<dyn Fn(&mut PolicySet) + Send + Sync>);
 
 impl OwnPolicies {
-    /// Policies that `replace` puts into a set.
+    /// Replaces policies by calling `replace` with the set of each new association.
     pub fn new(replace: impl Fn(&mut PolicySet) + Send + Sync + 'static) -> Self {
         Self(Arc::new(replace))
     }

@@ -1,4 +1,4 @@
-//! Secrets. Which numbers must nobody guess? Tags, initial TSNs, cookie keys, heartbeat nonces, parts of keys.
+//! Secret random numbers: verification tags, initial TSNs, cookie keys, heartbeat nonces, random numbers of authentication.
 
 use anabranch_types::{Seed, VerificationTag};
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -7,14 +7,15 @@ use sha2::Sha256;
 pub(crate) type HmacSha256 = Hmac<Sha256>;
 
 //= rfc9260 5.1.3-6
-/// Stands for the two tags of an association: whoever receives at an address of our peer's can ask for a cookie and read
-/// it, and must learn no tag from it (RFC 9260 §5.1.3, RFC 5062 §3.3). The seal keeps them from being chosen, so they need not be longer than a tag.
+/// Tie-tags: a keyed hash of the two tags of an association. Any host that can receive packets at an address of our peer can
+/// request a cookie and read it, and must not learn the tags from it (RFC 9260 §5.1.3, RFC 5062 §3.3). The cookie's HMAC prevents
+/// forged tie-tags, so they need not be longer than a tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TieTags(pub(crate) [u8; 4]);
 
-/// Where the secrets of an endpoint start.
+/// Entropy from which all secrets of an endpoint are derived.
 ///
-/// A real driver draws the 32 bytes from the operating system; a simulation uses a [`Seed`].
+/// A driver with sockets takes the 32 bytes from the operating system; a simulation uses a [`Seed`].
 #[derive(Clone)]
 pub struct Entropy([u8; 32]);
 
@@ -38,8 +39,8 @@ impl core::fmt::Debug for Entropy {
     }
 }
 
-/// A stream of secrets: HMAC-SHA-256 of a counter under the entropy. Seeing some of them tells nothing of the
-/// others, which a statistical generator does not promise.
+/// Generator of secrets: HMAC-SHA-256 of a counter under the entropy. Known outputs reveal nothing about others, which a
+/// statistical generator does not guarantee.
 #[derive(Clone, Debug)]
 pub(crate) struct Secrets {
     key: Entropy,
@@ -67,7 +68,7 @@ impl Secrets {
     }
 
     //= rfc9260 3.3.3-5, 5.1-2, 5.3.1-1
-    /// A number that is not zero, as a verification tag must be (RFC 9260 §3.3.2).
+    /// A random verification tag, which is never zero (RFC 9260 §3.3.2).
     pub(crate) fn tag(&mut self) -> u32 {
         loop {
             let tag = self.number() as u32;
@@ -77,16 +78,16 @@ impl Secrets {
         }
     }
 
-    /// The secret that belongs to `tag`, the same whenever it is asked for.
+    /// The secret of `tag`, the same at each call.
     pub(crate) fn of_tag(&self, tag: VerificationTag) -> [u8; 32] {
         let mut mac = HmacSha256::new_from_slice(&self.key.0).expect("HMAC takes keys of any length");
-        // Longer than the counters of the stream, so it is none of them.
+        // Longer than a counter, so its HMAC differs from all generated secrets.
         mac.update(b"tag of an association");
         mac.update(&tag.0.to_be_bytes());
         mac.finalize().into_bytes().into()
     }
 
-    /// What stands for a pair of tags where they must not be told.
+    /// The tie-tags of a pair of tags.
     pub(crate) fn tie(&self, local: VerificationTag, peer: VerificationTag) -> TieTags {
         let mut mac = HmacSha256::new_from_slice(&self.key.0).expect("HMAC takes keys of any length");
         mac.update(b"tie tags of an association");
@@ -96,7 +97,7 @@ impl Secrets {
         TieTags(core::array::from_fn(|at| bytes[at]))
     }
 
-    /// An independent stream for a part of the endpoint.
+    /// An independent generator for a part of the endpoint.
     pub(crate) fn split(&mut self) -> Self {
         Self::new(Entropy(self.bytes()))
     }

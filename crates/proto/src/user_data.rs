@@ -1,9 +1,9 @@
-//! User data chunks. What carries the user's data? DATA, or I-DATA if both ends agreed on it (RFC 8260 §2.2.1).
+//! User data chunks: DATA, or I-DATA if both ends support it (RFC 8260 §2.2.1).
 
 use anabranch_types::{StreamId, Tsn};
 use anabranch_wire::{Data, DataFlags, IData, WriteChunk, Writer};
 
-/// A chunk of user data, of the one kind that the association uses.
+/// A chunk of user data. An association uses only one of the two types.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum UserData<'a> {
     /// DATA (RFC 9260 §3.3.1).
@@ -41,12 +41,12 @@ impl<'a> UserData<'a> {
         }
     }
 
-    /// Bytes that it takes in a packet and of a window, padding included (RFC 9260 §7.2).
+    /// Bytes that the chunk takes in a packet and in the congestion window, with padding (RFC 9260 §7.2).
     pub(crate) fn padded_len(&self) -> u64 {
         self.wire_len().next_multiple_of(4) as u64
     }
 
-    /// The same, with the I bit: the receiver shall acknowledge at once.
+    /// Sets the I bit, which requests an immediate SACK.
     pub(crate) const fn urging(mut self) -> Self {
         match &mut self {
             Self::Data(data) => data.flags.immediate = true,

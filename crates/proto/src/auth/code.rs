@@ -1,5 +1,4 @@
-//! AUTH chunk codes (HMAC). How is the code of an AUTH chunk computed? HMAC over the chunk, with zeros for the code, and
-//! all behind it (RFC 4895 §6.2).
+//! HMAC of AUTH chunks (RFC 4895 §6.2). It covers the AUTH chunk, with zeros in place of the HMAC, and all chunks after it.
 
 use anabranch_wire::{Auth, HmacId};
 use hmac::{Hmac, KeyInit, Mac};
@@ -7,18 +6,18 @@ use sha1::Sha1;
 
 use crate::secrets::HmacSha256;
 
-/// Ways to compute codes that we offer and can check.
+/// HMAC algorithms that are offered and can be verified.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Algorithm {
     Sha256,
-    /// "The HMAC algorithm based on SHA-1 MUST be supported" (RFC 4895 §6.1); what is known against SHA-1 does not
-    /// reach HMAC (RFC 6194 §3.3). Peers that know nothing better use it.
+    /// "The HMAC algorithm based on SHA-1 MUST be supported" (RFC 4895 §6.1). The known attacks on SHA-1 do not affect HMAC (RFC
+    /// 6194 §3.3). It is used with peers that support nothing better.
     Sha1,
 }
 
 impl Algorithm {
     //= rfc4895 3.3-7, 6.1-7, 6.1-8
-    /// Best first.
+    /// The offered algorithms, in order of preference.
     pub(crate) const OFFERED: [Self; 2] = [Self::Sha256, Self::Sha1];
 
     pub(crate) fn from_id(id: HmacId) -> Option<Self> {
@@ -32,7 +31,7 @@ impl Algorithm {
         }
     }
 
-    /// Bytes of a code.
+    /// Length of the HMAC in bytes.
     pub(crate) const fn code_len(self) -> usize {
         match self {
             Self::Sha256 => 32,
@@ -41,7 +40,7 @@ impl Algorithm {
     }
 
     //= rfc4895 6.2-6
-    /// Puts the code into `covered`, which begins with an AUTH chunk whose code is zeros and ends with the packet.
+    /// Writes the HMAC into `covered`, which starts with an AUTH chunk whose HMAC is zeros, and ends at the end of the packet.
     pub(crate) fn seal(self, key: &[u8], covered: &mut [u8]) {
         let end = Auth::HEADER_LEN + self.code_len();
         match self {
@@ -56,7 +55,7 @@ impl Algorithm {
         }
     }
 
-    /// Whether the code in `covered`, which begins with an AUTH chunk and ends with the packet, is the right one.
+    /// Whether the HMAC in `covered` is valid; `covered` starts with an AUTH chunk and ends at the end of the packet.
     pub(crate) fn is_genuine(self, key: &[u8], covered: &[u8]) -> bool {
         let length = self.code_len();
         let Some((header, rest)) = covered.split_at_checked(Auth::HEADER_LEN) else {

@@ -1,5 +1,5 @@
-//! Association keys (RFC 4895). From what is the key of an association made? From what both ends said of authentication
-//! in the handshake, and a key that they may have shared before (RFC 4895 §6.1).
+//! Association keys (RFC 4895 §6.1). A key consists of the key vectors that both ends sent in the handshake, and of the endpoint
+//! pair shared key.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -12,9 +12,9 @@ use super::Algorithm;
 
 /// "The RANDOM parameter MUST contain a 32-byte Random Number" (RFC 4895 §6.1).
 pub(crate) const RANDOM_LEN: usize = 32;
-/// Chunks that we accept only behind an AUTH chunk.
+/// Chunk types that we accept only if they are authenticated.
 pub(super) const DEMANDED: [u8; 2] = [chunk_kind::ASCONF, chunk_kind::ASCONF_ACK];
-/// Bytes of type and length of a parameter.
+/// Length of the parameter header in bytes.
 const HEADER_LEN: usize = 4;
 
 /// The key vector of one end: its RANDOM, CHUNKS and HMAC-ALGO parameters, in this order and without padding.
@@ -24,11 +24,11 @@ pub(crate) struct KeyVector {
 }
 
 impl KeyVector {
-    /// A peer that says more than this about authentication is not worth the room in a cookie.
+    /// Maximum length in bytes. A longer key vector would take too much room in the cookie; such a peer gets no authentication.
     pub(crate) const MAX_LEN: usize = 160;
 
     //= rfc4895 3.2-5, 3.2-6, 3.3-1, 3.3-6, 6.1-2, 6.1-5
-    /// What we say.
+    /// Our key vector.
     pub(crate) fn ours(random: &[u8; RANDOM_LEN]) -> Self {
         let ids = Algorithm::OFFERED.map(Algorithm::id);
         let mut bytes = Vec::new();
@@ -42,7 +42,7 @@ impl KeyVector {
         Self { bytes: bytes.into() }
     }
 
-    /// The same again after a while in a cookie.
+    /// Reads a key vector from a cookie.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
         Self { bytes: bytes.into() }
     }
@@ -75,9 +75,9 @@ impl KeyVector {
     }
 
     //= rfc4895 3.2-7
-    /// Chunks of type `kind` must stand behind an AUTH chunk on their way to this end.
+    /// Whether this end requires chunks of type `kind` to be authenticated.
     pub(crate) fn demands(&self, kind: u8) -> bool {
-        // RFC 4895 §3.2: those "MUST be ignored".
+        // RFC 4895 §3.2: these types "MUST be ignored" in the list.
         let never = [
             chunk_kind::INIT,
             chunk_kind::INIT_ACK,
@@ -88,8 +88,8 @@ impl KeyVector {
     }
 
     //= rfc4895 6.2-1
-    /// Whether this end wants nothing authenticated but what RFC 5061 does, among what RFC 9260 lets us send. Packets
-    /// of data with codes in them are not made here.
+    /// Whether this end requires authentication only for the chunks of RFC 5061. Authenticated data is not supported, so other
+    /// requirements of a peer cannot be met.
     pub(crate) fn is_modest(&self) -> bool {
         let sent: [core::ops::RangeInclusive<u8>; 2] = [
             chunk_kind::DATA..=chunk_kind::SHUTDOWN_COMPLETE,
@@ -107,8 +107,8 @@ impl KeyVector {
     }
 
     //= rfc5061 6-1
-    /// The key of the association: what the ends shared before, then the numerically smaller vector, then the larger
-    /// one (RFC 4895 §6.1). Vectors begin with a byte that is not zero, so the longer one is the larger one.
+    /// The association key: the shared key, then the numerically smaller key vector, then the larger one (RFC 4895 §6.1). Key
+    /// vectors start with a byte that is not zero, so the longer vector is the larger one.
     pub(crate) fn key(&self, other: &Self, shared: &[u8]) -> Box<[u8]> {
         let rank = |vector: &Self| (vector.bytes.len(), vector.bytes.clone());
         let (small, large) = if rank(self) <= rank(other) {
@@ -120,7 +120,7 @@ impl KeyVector {
     }
 }
 
-/// Collects a key vector from the parameters of an INIT or INIT ACK as they are walked.
+/// Collects a key vector from the parameters of an INIT or INIT ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct KeyVectorReader<'a> {
     random: Option<RawParameter<'a>>,
@@ -133,7 +133,7 @@ pub(crate) struct KeyVectorReader<'a> {
 pub(crate) struct BadRandom;
 
 impl<'a> KeyVectorReader<'a> {
-    /// Takes note of a parameter; the first of each type counts.
+    /// Adds a parameter; the first one of each type counts.
     pub(crate) fn note(&mut self, raw: RawParameter<'a>, parameter: &Parameter<'a>) {
         match parameter {
             Parameter::Random(_) => self.random.get_or_insert(raw),
@@ -144,7 +144,7 @@ impl<'a> KeyVectorReader<'a> {
     }
 
     //= rfc4895 6.1-9
-    /// The vector; `None` if the end does not take part in authentication, or says too much about it.
+    /// The key vector; `None` if the end does not support authentication or its vector is too long.
     pub(crate) fn finish(self) -> Result<Option<KeyVector>, BadRandom> {
         let Some(random) = self.random else {
             return Ok(None);

@@ -1,8 +1,8 @@
-//! Authentication (RFC 4895). Does this chunk come from the peer that shook hands with us? Codes under a key of the
-//! association (RFC 4895).
+//! Chunk authentication (RFC 4895). Does a chunk come from the peer of the handshake? AUTH chunks carry an HMAC under the
+//! association key.
 //!
-//! The key is made from random numbers that cross in the clear, and from a key shared beforehand if there is one.
-//! Without the latter it keeps out everybody who did not see the handshake, and nobody else.
+//! The key consists of random numbers, which are sent in the clear, and of the endpoint pair shared key. If that is empty,
+//! authentication protects only against attackers who have not observed the handshake.
 
 mod code;
 mod key;
@@ -15,11 +15,11 @@ use anabranch_wire::{Auth, NoRoom, PacketBuilder, WriteChunk};
 pub(crate) use code::Algorithm;
 pub(crate) use key::{BadRandom, KeyVector, KeyVectorReader, RANDOM_LEN};
 
-/// What one association knows about authentication.
+/// Authentication state of an association.
 #[derive(Debug)]
 pub(crate) struct Authentication {
     ours: KeyVector,
-    /// Made when the peer's vector came.
+    /// Set when the peer's key vector has been received.
     agreed: Option<Agreed>,
 }
 
@@ -27,23 +27,23 @@ pub(crate) struct Authentication {
 struct Agreed {
     key: Box<[u8]>,
     theirs: KeyVector,
-    /// How the peer wants codes computed.
+    /// HMAC algorithm that the peer prefers.
     algorithm: Algorithm,
 }
 
-/// What an AUTH chunk is worth.
+/// Result of verifying an AUTH chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// What follows comes from the peer.
+    /// The HMAC is valid: the chunks after it come from the peer.
     Genuine,
-    /// Somebody made it up, or damaged it.
+    /// The HMAC is invalid: forged or damaged.
     Forged,
-    /// Made in a way that we did not offer: the peer should know (RFC 4895 §6.3).
+    /// The HMAC identifier was not offered, which is reported to the peer (RFC 4895 §6.3).
     UnsupportedHmac,
 }
 
 //= rfc4895 6.2-5
-/// The only key that is used: the one shared beforehand, or the empty one.
+/// Id of the only shared key, which may be empty.
 const KEY_ID: u16 = 0;
 
 impl Authentication {
@@ -54,12 +54,12 @@ impl Authentication {
         }
     }
 
-    /// What we say in INIT and INIT ACK.
+    /// Our key vector, as sent in INIT and INIT ACK.
     pub(crate) const fn ours(&self) -> &KeyVector {
         &self.ours
     }
 
-    /// The peer said its part; `shared` is the key that both ends had before.
+    /// Derives the association key from the peer's key vector and the endpoint pair shared key `shared`.
     pub(crate) fn agree(&mut self, theirs: Option<KeyVector>, shared: &[u8]) {
         self.agreed = theirs.and_then(|theirs| {
             Some(Agreed {
@@ -70,26 +70,26 @@ impl Authentication {
         });
     }
 
-    /// Whether the peer takes part, and accepts chunks of type `kind` behind an AUTH chunk only.
+    /// Whether the peer supports authentication and accepts chunks of type `kind` only if authenticated.
     pub(crate) fn peer_demands(&self, kind: u8) -> bool {
         self.agreed
             .as_ref()
             .is_some_and(|agreed| agreed.theirs.demands(kind))
     }
 
-    /// Whether we accept chunks of type `kind` behind an AUTH chunk only.
+    /// Whether we accept chunks of type `kind` only if authenticated.
     pub(crate) fn we_demand(kind: u8) -> bool {
         key::DEMANDED.contains(&kind)
     }
 
     //= rfc4895 6.3-2, 6.3-5, 6.3-6, 6.3-7
-    /// Judges `auth`; `covered` is its chunk and everything behind it in the packet.
+    /// Verifies `auth`; `covered` is its chunk and all later bytes of the packet.
     pub(crate) fn judge(&self, auth: &Auth<'_>, covered: &[u8]) -> Verdict {
         let Some(algorithm) = Algorithm::from_id(auth.hmac) else {
             return Verdict::UnsupportedHmac;
         };
         let genuine = self.agreed.as_ref().is_some_and(|agreed| {
-            // RFC 4895 §6.3: another key than those that we have means silence.
+            // RFC 4895 §6.3: an AUTH chunk with an unknown key id is discarded silently.
             auth.key == KEY_ID
                 && auth.code.len() == algorithm.code_len()
                 && algorithm.is_genuine(&agreed.key, covered)
@@ -101,7 +101,7 @@ impl Authentication {
         }
     }
 
-    /// Bytes that authentication takes in a packet.
+    /// Bytes of an AUTH chunk; 0 without authentication.
     pub(crate) fn overhead(&self) -> usize {
         self.agreed
             .as_ref()
@@ -109,10 +109,10 @@ impl Authentication {
     }
 
     //= rfc4895 5.1-7, 6.2-2, 6.2-3, 6.2-4, 6.2-7
-    /// Writes `chunks` behind an AUTH chunk. Nothing may be pushed afterwards.
+    /// Writes an AUTH chunk and `chunks` after it. Nothing may be pushed afterwards.
     ///
     /// # Errors
-    /// [`NoRoom`] if not all of them fit; what did fit is in the packet then, without a code.
+    /// [`NoRoom`] if not all of them fit; the packet then holds those that fit, with an HMAC of zeros.
     pub(crate) fn push<C: WriteChunk>(
         &self,
         packet: &mut PacketBuilder<'_>,

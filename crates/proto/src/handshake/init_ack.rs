@@ -1,4 +1,4 @@
-//! INIT ACK. What does the answer to our INIT say? Streams, window, the cookie, and the peer's addresses.
+//! INIT ACK, received. It has the peer's tag, initial TSN, streams, window, cookie and addresses (RFC 9260 §3.3.3).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -16,7 +16,7 @@ use crate::path::{Path, PathSet, covers, pair_through};
 use crate::transfer::Transfer;
 use crate::violation::Violation;
 
-/// Addresses of the peer beyond this number are not looked at.
+/// Further addresses of the peer are ignored.
 const MAX_ADDRESSES: usize = 32;
 
 pub(crate) fn on_init_ack(
@@ -26,16 +26,16 @@ pub(crate) fn on_init_ack(
     chunk: &InitAck<'_>,
 ) -> Result<(), Violation> {
     //= rfc9260 3.3.3-8, 3.3.3-18, 3.3.3-22, 5.2.3-1
-    // In any other state it is an old one, and discarded (RFC 9260 §5.2.3).
+    // In any other state the INIT ACK is an old one and discarded (RFC 9260 §5.2.3).
     let State::CookieWait(retry) = association.state else {
         return Ok(());
     };
     //= rfc9260 3.3.3-10, 3.3.3-12
-    // A window this small has the packet discarded, and the attempt goes on (RFC 9260 §3.3.3).
+    // RFC 9260 §3.3.3: an INIT ACK with an a_rwnd below 1,500 is discarded. The attempt continues.
     if u64::from(chunk.a_rwnd) < MIN_RECEIVE_BUFFER {
         return Ok(());
     }
-    // Whatever becomes of the rest: an ABORT needs it.
+    // The tag is set first, because an ABORT for any of the following errors needs it.
     association.peer.tag = chunk.initiate_tag;
     if !is_valid(chunk) {
         return Err(Violation::InvalidMandatoryParameter);
@@ -53,7 +53,7 @@ pub(crate) fn on_init_ack(
     let agreement = agreement(&association.config, chunk, offer.extensions, offer.vector);
     association.agree(agreement);
     if retry.repeated == 0 {
-        // The INIT was sent once, so its answer measures a round trip (RFC 9260 §6.3.1 C5).
+        // The INIT was sent only once, so the INIT ACK gives an RTT sample (RFC 9260 §6.3.1 C5).
         let rtt = &mut association.transfer.paths.path_mut(path).rtt;
         rtt.on_sample(retry.expires - retry.timeout, now);
     }
@@ -92,9 +92,9 @@ pub(crate) fn on_init_ack(
 }
 
 //= rfc5061 6-4, 6-5
-/// What an association cannot be set up with.
+/// Checks whether an association can be set up with what the INIT ACK offers.
 fn object(association: &Association, offer: &Offer) -> Result<(), Violation> {
-    // To send data that the peer wants vouched for is beyond us; better no association than a mute one.
+    // A peer that requires authenticated data is refused: data without AUTH would be discarded there.
     if offer.vector.as_ref().is_some_and(|vector| !vector.is_modest()) && association.authentication.is_some()
     {
         return Err(Violation::Protocol(
@@ -107,9 +107,9 @@ fn object(association: &Association, offer: &Offer) -> Result<(), Violation> {
     Ok(())
 }
 
-/// An INIT ACK came from an address that the peer is not known to have. If it lists one that INIT went to, it belongs to that
-/// INIT (RFC 9260 §5.1.2 D) and is taken as if it had come over its path, which is told. Its source is recorded beside the
-/// addresses that it lists (§5.1.2 C), and has to prove itself.
+/// Matches an INIT ACK from an unknown address. If it lists an address to which an INIT was sent, it belongs to that INIT (RFC 9260
+/// §5.1.2 D) and is handled as if it had arrived over that path, which is returned. Its source is recorded beside the listed
+/// addresses (§5.1.2 C), and is unconfirmed.
 pub(crate) fn introduce(
     addresses: &mut Addresses,
     paths: &PathSet,
@@ -134,9 +134,9 @@ pub(crate) fn introduce(
     Some(path)
 }
 
-/// The path that is confirmed by an answer over `path`: that one if the application named its address. All other addresses are
-/// unconfirmed (RFC 9260 §5.4), and are after a stale cookie among the paths: an answer from there is taken as one from where
-/// the INIT went.
+/// The path that an INIT ACK over `path` confirms: `path` itself if the application gave its address. All other addresses are
+/// unconfirmed (RFC 9260 §5.4). After a stale cookie they are among the paths, and an INIT ACK from there counts as one from the
+/// address to which the INIT was sent.
 fn path_of_answer(addresses: &Addresses, paths: &PathSet, path: PathId, retry: Retry) -> PathId {
     if addresses.is_initiated_to(paths, path) {
         path
@@ -146,18 +146,18 @@ fn path_of_answer(addresses: &Addresses, paths: &PathSet, path: PathId, retry: R
 }
 
 //= rfc9260 3.3.3-6, 3.3.3-16, 3.3.3-17, 3.3.3-20, 3.3.3-21
-/// Zero tags and zero streams end the attempt (RFC 9260 §3.3.3).
+/// Whether tag and stream counts are valid; a zero in any of them ends the attempt (RFC 9260 §3.3.3).
 fn is_valid(chunk: &InitAck<'_>) -> bool {
     chunk.initiate_tag.0 != 0 && chunk.outbound_streams > 0 && chunk.inbound_streams > 0
 }
 
-/// The variable part of an INIT ACK.
+/// The parameters of an INIT ACK.
 struct Offer {
     cookie: Box<[u8]>,
     addresses: Vec<IpAddr>,
     extensions: ChunkKinds,
     vector: Option<KeyVector>,
-    /// Parameters to be reported back, as they came.
+    /// Unrecognized parameters to report to the peer, unchanged.
     unrecognized: Vec<u8>,
 }
 
@@ -181,7 +181,7 @@ impl Offer {
                 Parameter::Ipv6(address) => addresses.push(address.into()),
                 Parameter::SupportedExtensions(kinds) => extensions = ChunkKinds::from_bytes(kinds),
                 //= rfc9260 3.3.2.1.4-2, 3.3.3-2
-                // It is answered by an ABORT (RFC 9260 §3.3.3 Note 4).
+                // RFC 9260 §3.3.3: an INIT ACK with a Host Name Address gets an ABORT.
                 Parameter::HostName => return Err(Violation::HostName),
                 Parameter::Unknown(_) => {
                     let action = UnknownAction::of_parameter(raw.kind);
@@ -213,8 +213,7 @@ impl Offer {
 }
 
 //= rfc9260 5.1.1-2, 5.1.1-3
-/// What was agreed on. There are as many streams as one side asks for and the other allows, whichever is fewer
-/// (RFC 9260 §5.1.1).
+/// The negotiated parameters. The number of streams is the smaller of those requested and those allowed (RFC 9260 §5.1.1).
 fn agreement(
     config: &AssociationConfig,
     chunk: &InitAck<'_>,
@@ -232,8 +231,8 @@ fn agreement(
 }
 
 //= rfc9260 3.3.3-26, 5.1.2-1, 5.1.2-4
-/// Pairs our addresses with those that the peer listed, in its order, those that the application named, and the source of an
-/// answer that was none of them.
+/// Pairs our addresses with those that the peer listed, in its order, those that the application gave, and the source of the INIT
+/// ACK.
 fn take_addresses(
     addresses: &mut Addresses,
     transfer: &mut Transfer,
@@ -253,14 +252,14 @@ fn take_addresses(
     }
 }
 
-/// What became of the paths that INIT was sent on.
+/// Whether the paths on which INITs were sent still exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Paths {
     Kept,
     Replaced,
 }
 
-/// What the peer listed, with the encapsulation ports that are known of it, and what is known of it besides.
+/// The peer's addresses: those that it listed, with known encapsulation ports, and those known before.
 fn peer_addresses(
     addresses: &Addresses,
     paths: &PathSet,
@@ -282,7 +281,7 @@ fn peer_addresses(
     remotes
 }
 
-/// The path with these ends; our side of it may be any of our addresses.
+/// The path with these addresses; the local one may be any of ours.
 fn path_between(paths: &PathSet, addr: PathAddr) -> Option<PathId> {
     let is_it = |path: &Path| {
         let PathAddr { local, remote } = path.addr;

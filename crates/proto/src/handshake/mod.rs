@@ -1,5 +1,4 @@
-//! Handshake (RFC 9260 §5.1). How do two ends become associated? The side that initiates; the side that answers keeps no
-//! state and is in [`crate::endpoint`].
+//! Four-way handshake (RFC 9260 §5.1), initiating side. The answering side keeps no state and is in [`crate::endpoint`].
 
 mod init_ack;
 
@@ -17,24 +16,24 @@ use crate::transfer::{HEARTBEAT_LEN, Transfer};
 
 pub(crate) use init_ack::{introduce, on_init_ack};
 
-/// PAD parameter (RFC 4820 §4): skipped by those who do not know it.
+/// Type of the PAD parameter (RFC 4820 §4), which peers without it skip.
 const PAD: u16 = 0x8005;
-/// Our INIT is at least this long, so that the answer, which may not exceed three times its length before our
-/// address is verified, has room for all addresses of the peer.
+/// Minimum length of our INIT. Before our address is verified, the INIT ACK may be at most three times as long, and needs room for
+/// all addresses of the peer.
 const INIT_LEN: usize = 160;
-/// What a peer is told that wants to change addresses and authenticates nothing.
+/// Reason of the ABORT for a peer that supports ASCONF without AUTH.
 pub(crate) const ASCONF_WITHOUT_AUTH: &str = "ASCONF is supported without AUTH";
 /// Chunk header and fixed fields of an INIT.
 const INIT_FIXED: usize = 20;
 const PARAMETER_HEADER: usize = 4;
 
-/// Bytes of a packet with a COOKIE ECHO of so many and a HEARTBEAT.
+/// Length of a packet with a COOKIE ECHO of `cookie` bytes and a HEARTBEAT.
 pub(crate) const fn bundled_cookie_len(cookie: usize) -> usize {
     CommonHeader::LEN + (4 + cookie).next_multiple_of(4) + HEARTBEAT_LEN
 }
 
 //= rfc9260 3.3.2-1
-/// Writes the INIT of an association that asks.
+/// Writes the INIT of an initiating association.
 pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'_>) {
     let remote = association.transfer.paths.remotes().next();
     let mut parameters = ParameterWriter::new();
@@ -64,7 +63,7 @@ pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'
 
 //= rfc4895 3.1-5, 6.1-1
 //= rfc5061 4.2.7-2, 4.2.7-4, 4.2.7-5
-/// What we support beyond RFC 9260, and our part of the key if that needs one. Nothing is written if it is nothing.
+/// Writes Supported Extensions, and our key vector if the extensions need authentication; nothing if there are none.
 pub(crate) fn push_extensions(
     extensions: &Extensions,
     vector: Option<&KeyVector>,
@@ -80,7 +79,7 @@ pub(crate) fn push_extensions(
 }
 
 fn pad(parameters: &mut Vec<u8>) {
-    // The last parameter of a writer is not padded, but another one follows it here.
+    // The writer does not pad its last parameter, but another parameter follows here.
     parameters.resize(parameters.len().next_multiple_of(4), 0);
     let missing = INIT_LEN.saturating_sub(INIT_FIXED + parameters.len());
     if missing > PARAMETER_HEADER {
@@ -91,7 +90,7 @@ fn pad(parameters: &mut Vec<u8>) {
 }
 
 //= rfc9260 5.1-1, 5.1.1-1
-/// What INIT and INIT ACK of an association say of ourselves.
+/// The fixed fields of our INIT or INIT ACK.
 pub(crate) fn fixed_fields(association: &Association) -> OutboundInit {
     let config = &association.config;
     OutboundInit {
@@ -105,8 +104,8 @@ pub(crate) fn fixed_fields(association: &Association) -> OutboundInit {
     }
 }
 
-/// The handshake is complete; where the peer proved itself is confirmed already. The address that a COOKIE ACK came from
-/// proves nothing, since anything may be written there (RFC 9260 §5.4).
+/// Enters ESTABLISHED. The confirmed paths are known already: the source of a COOKIE ACK is not confirmed by it, because a source
+/// address can be forged (RFC 9260 §5.4).
 pub(crate) fn establish(state: &mut State, wants_shutdown: bool, transfer: &mut Transfer, now: Instant) {
     *state = if wants_shutdown {
         State::ShutdownPending
@@ -117,12 +116,12 @@ pub(crate) fn establish(state: &mut State, wants_shutdown: bool, transfer: &mut 
     transfer.start_heartbeats(now);
 }
 
-/// The path of the `number`th INIT: those to addresses that the application named, in turn.
+/// The path of INIT number `number`: the paths to addresses that the application gave, in turn.
 pub(crate) fn path_of_init(addresses: &Addresses, paths: &PathSet, number: u16) -> PathId {
     in_turn(paths, number, |path| addresses.is_initiated_to(paths, path))
 }
 
-/// The path of the `number`th COOKIE ECHO: all on which it may leave, in turn.
+/// The path of COOKIE ECHO number `number`: all paths that may carry it, in turn.
 pub(crate) fn path_of_cookie(addresses: &Addresses, paths: &PathSet, cookie: &[u8], number: u16) -> PathId {
     let with_heartbeat = bundled_cookie_len(cookie.len());
     in_turn(paths, number, |path| {
@@ -138,8 +137,8 @@ fn in_turn(paths: &PathSet, number: u16, may_go: impl Fn(PathId) -> bool) -> Pat
     fit().nth(turn).unwrap_or_default()
 }
 
-/// The cookie came too late: the handshake begins again (RFC 9260 §5.2.6), but not for ever with a peer that finds
-/// every cookie stale.
+/// Handles a Stale Cookie error: the handshake starts again (RFC 9260 §5.2.6). The number of restarts is limited, in case the peer
+/// finds every cookie stale.
 pub(crate) fn on_stale_cookie(association: &mut Association, now: Instant) {
     let State::CookieEchoed(retry, _) = association.state else {
         return;

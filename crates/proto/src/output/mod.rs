@@ -1,7 +1,6 @@
-//! Output. How does a packet leave? Plan, write; then more of the same for the same path.
+//! Packet output. A packet is planned and written, then further packets of equal length for the same path.
 //!
-//! [`plan`] decides, [`packet`] writes what was decided and commits it chunk by chunk. Which data leaves is
-//! [`Transfer`](crate::transfer::Transfer)'s to say.
+//! [`plan`] decides; [`packet`] writes the packet and commits each chunk. [`Transfer`](crate::transfer::Transfer) selects the data.
 
 mod packet;
 mod plan;
@@ -16,28 +15,27 @@ use crate::transfer::DataPlan;
 
 use plan::{Lead, Parts, TransmitPlan};
 
-/// Bytes that a batch may not exceed: what one UDP datagram could carry.
+/// Maximum length of a batch in bytes: as much as one UDP datagram can carry.
 const MAX_BATCH: usize = 65_000;
 
 /// Packets to send: `size` bytes in the buffer, for one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transmit {
-    /// From where to where.
+    /// Source (`local`) and destination (`remote`).
     pub path: PathAddr,
     /// The ECN bits of the IP header.
     pub ecn: Ecn,
-    /// Bytes written, all packets together.
+    /// Bytes written, of all packets together.
     pub size: usize,
-    /// If there are several packets: the size of each but the last, which may be shorter (generic segmentation
-    /// offload).
+    /// With several packets, the size of each except the last, which may be shorter (generic segmentation offload).
     pub segment_size: Option<usize>,
-    /// It is larger than what is known to get through, so IP may cut it up on its way: the don't-fragment bit is
-    /// not set (RFC 9260 §6.9). Without this, IP must not fragment.
+    /// Whether IP may fragment the packet, because it is larger than the known path MTU (RFC 9260 §6.9). If not, the don't-fragment
+    /// bit has to be set.
     pub may_fragment: bool,
 }
 
 impl Association {
-    /// Writes the next packets, all for one path, behind what is in `buffer`.
+    /// Appends the next packets, all for one path, to `buffer`.
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
@@ -78,7 +76,7 @@ impl Association {
             if written > 0 {
                 break (plan, written);
             }
-            // What was rescheduled without being written waits to be sent again now.
+            // A chunk that was rescheduled but did not fit is queued for retransmission now.
             let waits = self.transfer.sender.next_lost().is_some();
             let goes_on = plan.data == Some(DataPlan::Reschedule) && waits;
             if !plan.has_control && !goes_on {
@@ -95,7 +93,7 @@ impl Association {
     }
 }
 
-/// One packet of `size` bytes on `path`.
+/// Describes one packet of `size` bytes on `path`.
 fn transmit(association: &Association, path: PathId, size: usize) -> Transmit {
     Transmit {
         path: association.transfer.paths.path(path).addr,
@@ -124,10 +122,10 @@ fn plan_packet(association: &mut Association, now: Instant) -> Option<TransmitPl
 }
 
 //= rfc9260 6.9-7
-/// How long the packet may be.
+/// Maximum length of the packet.
 ///
-/// A message that was cut up cannot be cut up again when the path MTU falls, so IP has to fragment (RFC 9260 §6.9). A cookie
-/// cannot be divided either, but to an address that is not confirmed it goes only if it fits (RFC 9260 §5.4).
+/// A fragment cannot be fragmented again when the path MTU falls, so IP has to fragment its packet (RFC 9260 §6.9). A cookie cannot
+/// be divided either; to an unconfirmed address it is sent only if it fits (RFC 9260 §5.4).
 fn limit(association: &Association, plan: &TransmitPlan) -> usize {
     let transfer = &association.transfer;
     let usual = usize::from(transfer.paths.fact(plan.path).max_packet);
@@ -140,7 +138,7 @@ fn limit(association: &Association, plan: &TransmitPlan) -> usize {
         .map_or(usual, |chunk| usual.max(CommonHeader::LEN + chunk))
 }
 
-/// Writes further data packets behind the first while they are for the same path and equally long.
+/// Appends further data packets while they are for the same path and of equal length.
 fn more_for_the_same_path(
     association: &mut Association,
     first_plan: &TransmitPlan,

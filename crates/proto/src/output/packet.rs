@@ -1,7 +1,6 @@
-//! Packets. How is a planned one written? Chunk by chunk, in the order of RFC 9260 §6.10: control, SACK, data.
+//! Packet writer. A planned packet is written chunk by chunk in the order of RFC 9260 §6.10: control chunks, SACK, data.
 //!
-//! Each chunk is committed as it is written, so what is in the buffer and what the association believes to have
-//! sent are the same thing.
+//! Each chunk is committed as it is written, so the state of the association always matches the buffer.
 
 use alloc::vec::Vec;
 
@@ -86,11 +85,11 @@ fn write_cookie(
     };
     let echo = CookieEcho { cookie };
     if addresses.is_proven(&transfer.paths, path) {
-        // A cookie that does not fit one packet cannot be echoed; the handshake then times out.
+        // A cookie that does not fit into a packet cannot be echoed, and the handshake times out.
         let _ = packet.push(&echo);
         return;
     }
-    // To an address that is not confirmed it goes together with a HEARTBEAT (RFC 9260 §5.4), or it goes elsewhere.
+    // To an unconfirmed address the COOKIE ECHO must be bundled with a HEARTBEAT (RFC 9260 §5.4).
     let fits = bundled_cookie_len(cookie.len()) <= CommonHeader::LEN + packet.room();
     if fits && packet.push(&echo).is_ok() {
         transfer.write_heartbeat(path, packet, now);
@@ -119,7 +118,7 @@ fn write_bundle(
 }
 
 //= rfc9260 3.3.7-1, 3.3.7-2, 8.5.1-4, 8.5.1-8, 8.5.1-9, 9.1-2, 9.1-3
-/// The packet after the end: its path and length.
+/// Writes the last packet of an ended association; returns its path and length.
 pub(super) fn last_words(
     association: &Association,
     words: LastWords,
@@ -155,7 +154,7 @@ fn sack_form(association: &Association) -> SackForm {
     }
 }
 
-/// What the next SACK says about what is never thrown away.
+/// What the next SACK reports as non-renegable.
 fn promises(association: &Association) -> Promises {
     match association.config.policies.nr_sack {
         _ if !association.extensions.agreed(kind::NR_SACK) => Promises::Nothing,
@@ -165,7 +164,8 @@ fn promises(association: &Association) -> Promises {
 }
 
 //= rfc9260 3.3.12-1, 5.1.5-6, 5.1.5-8, 5.1-9, 9.2-2, 12.4-2
-/// Slots that do not fit are dropped, as the network might have done: each of them is repeated by someone.
+/// Writes queued control chunks. Those that do not fit are dropped, as the network might drop them: one end or the other repeats
+/// each of them.
 fn write_slots(
     state: &State,
     control: &mut Control,

@@ -1,7 +1,7 @@
-//! Packet plan. What goes into the next packet, and on which path?
+//! Packet plan. Which chunks are in the next packet, and on which path is it sent?
 //!
-//! Handshake and ASCONF chunks leave alone. Else what is urgent names the path: control chunks, a heartbeat, a SACK that is due;
-//! then data, and whatever else goes there is bundled (RFC 9260 §6.10).
+//! Handshake and ASCONF chunks are sent without data. Otherwise the most urgent chunk determines the path: control chunks, a
+//! heartbeat, a SACK that is due, then data. Other chunks for the same path are bundled (RFC 9260 §6.10).
 
 use anabranch_types::{Instant, PathId};
 
@@ -11,17 +11,17 @@ use crate::path::PathSet;
 use crate::recv::SackWanted;
 use crate::transfer::{DataPlan, Transfer};
 
-/// The next packet, decided.
+/// The plan of the next packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct TransmitPlan {
     pub(super) path: PathId,
-    /// A chunk that leads its packet and stays alone.
+    /// A chunk that comes first in its packet and is not bundled with data.
     pub(super) lead: Option<Lead>,
-    /// A control chunk, a heartbeat or a SACK that must go now is among its chunks.
+    /// Whether the packet has a control chunk, a heartbeat or a SACK that is due.
     pub(super) has_control: bool,
     pub(super) sack: bool,
     pub(super) data: Option<DataPlan>,
-    /// The data is a chunk too large for the path, which stays alone: its length, padding included.
+    /// Length, with padding, of a chunk that is too large for the path and is sent alone.
     pub(super) oversize: Option<usize>,
 }
 
@@ -29,12 +29,12 @@ pub(super) struct TransmitPlan {
 pub(super) enum Lead {
     Init,
     CookieEcho,
-    /// ASCONF or ASCONF ACK, behind its AUTH chunk.
+    /// ASCONF or ASCONF ACK, after an AUTH chunk.
     Addresses(Due),
 }
 
 impl TransmitPlan {
-    /// Control chunks alone.
+    /// A packet of control chunks only.
     const fn control(path: PathId, lead: Option<Lead>) -> Self {
         Self {
             path,
@@ -46,8 +46,7 @@ impl TransmitPlan {
         }
     }
 
-    /// Whether it is data that may follow in a batch of packets, however short the first of them was. A probe may not: it is
-    /// tried once.
+    /// Whether the packet has only data that a batch can continue. A tail loss probe is sent once, so it has no further packets.
     pub(super) fn is_plain(&self) -> bool {
         let is_probe = matches!(self.data, Some(DataPlan::TailProbe { .. }));
         self.lead.is_none() && !self.has_control && self.oversize.is_none() && !is_probe
@@ -62,7 +61,7 @@ pub(super) struct Parts<'a> {
     pub(super) transfer: &'a mut Transfer,
 }
 
-/// Decides on the next packet; `None` if nothing may leave now.
+/// Plans the next packet; `None` if nothing may be sent now.
 pub(super) fn next(parts: Parts<'_>, now: Instant) -> Option<TransmitPlan> {
     let Parts {
         state,
@@ -78,15 +77,15 @@ pub(super) fn next(parts: Parts<'_>, now: Instant) -> Option<TransmitPlan> {
         State::Closed => return None,
         State::CookieWait(_) => return handshake(Lead::Init),
         //= rfc9260 3.3.11-1, 5-1, 5.1-8
-        // From here on a HEARTBEAT is answered (RFC 9260 §8.3): the peer, which is connected already, learns where it may answer
-        // the cookie.
+        // From this state on HEARTBEATs are answered (RFC 9260 §8.3): the peer is established already, and confirms the addresses
+        // to which it may send the COOKIE ACK.
         State::CookieEchoed(..) => {
             let answer = || Some(TransmitPlan::control(control.next_path(None)?, None));
             return handshake(Lead::CookieEcho).or_else(answer);
         }
         _ => {}
     }
-    // Before its COOKIE ACK a peer takes nothing else.
+    // Before its COOKIE ACK the peer accepts no other chunks.
     if state.changes_addresses()
         && !control.owes_cookie_ack()
         && let Some(due) = addresses.due(&transfer.paths)
@@ -116,7 +115,7 @@ fn bundle(state: &State, control: &Control, transfer: &mut Transfer, now: Instan
 }
 
 //= rfc5061 5.3-5
-/// The path of the next control chunk or heartbeat.
+/// The path of the next control chunk or heartbeat that is due.
 fn control_path(control: &Control, paths: &PathSet, now: Instant) -> Option<PathId> {
     let slot = || {
         let any = paths.best();
