@@ -1,7 +1,7 @@
-//! Duplicates of a path. Which duplicates fill the window of a path? Those that left on it within the last round trip.
+//! Duplicates in flight on a path. A duplicate counts against the window for one round trip after it was sent.
 //!
-//! A duplicate has no record: the record of its chunk belongs to the path of the original, and an acknowledgement does not say
-//! which of the two came. So a duplicate counts as in flight for a smoothed round-trip time, as it would if it arrived.
+//! A duplicate has no record in the scoreboard: the record of its chunk belongs to the path of the original, and an acknowledgement
+//! does not tell which of the two arrived. So a duplicate counts as in flight for one smoothed round-trip time (ADR 0033).
 
 use alloc::collections::VecDeque;
 
@@ -10,20 +10,20 @@ use anabranch_types::{Instant, UnwrappedTsn};
 /// The duplicates sent on one path.
 #[derive(Debug, Default)]
 pub(crate) struct Duplicates {
-    /// When each counts no more, and its bytes; in the order of sending, which is that of expiry.
+    /// Expiry time and bytes of each duplicate, in the order of sending, which is that of expiry.
     out: VecDeque<(Instant, u64)>,
     bytes: u64,
-    /// Chunks below have been duplicated onto the path, or needed no duplicate.
+    /// Chunks below this TSN have been duplicated onto the path, or need no duplicate.
     pub(crate) next: Option<UnwrappedTsn>,
 }
 
 impl Duplicates {
-    /// Bytes of those that count.
+    /// Bytes of the duplicates in flight.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// A duplicate of `tsn` left, and counts until `until`, or for as long as those before it.
+    /// Adds a duplicate of `tsn` that was sent. It counts until `until`, and at least as long as earlier ones.
     pub(crate) fn sent(&mut self, tsn: UnwrappedTsn, bytes: u64, until: Instant) {
         let last = self.out.back().map_or(until, |(last, _)| *last);
         self.out.push_back((until.max(last), bytes));
@@ -31,12 +31,12 @@ impl Duplicates {
         self.next = Some(tsn.next());
     }
 
-    /// When the next one counts no more.
+    /// The time at which the next duplicate expires.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.out.front().map(|(until, _)| *until)
     }
 
-    /// The clock shows `now`.
+    /// Removes the duplicates that have expired at `now`.
     pub(crate) fn expire(&mut self, now: Instant) {
         while let Some((until, bytes)) = self.out.front().copied()
             && until <= now

@@ -1,4 +1,4 @@
-//! Changes of a path. What is the application told of it?
+//! Path events: changes of a path that the application is notified of.
 
 use anabranch_policy::Reachability;
 use anabranch_types::{PathAddr, PathId};
@@ -6,38 +6,38 @@ use anabranch_types::{PathAddr, PathId};
 /// A change of one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathEvent {
-    /// Which path.
+    /// Id of the path.
     pub id: PathId,
-    /// Its two ends.
+    /// Local and remote address of the path.
     pub addr: PathAddr,
-    /// What changed.
+    /// The change.
     pub change: PathChange,
 }
 
-/// What changed on a path. This is its whole life, as an application sees it:
+/// A change of a path. The life cycle of a path, as an application sees it:
 ///
 /// ```text
 ///  Added ─▶ (unconfirmed) ─▶ Active ─▶ Primary, once and again
 ///                             │  ▲
-///           error, or silence ▼  │ a proof: an answered heartbeat, or data that was sent once
-///                    PotentiallyFailed ─▶ Inactive, after more errors; a heartbeat that is answered brings it back
+///           error, or silence ▼  │ HEARTBEAT ACK, or acknowledgement of data that was sent once
+///                    PotentiallyFailed ─▶ Inactive, after more errors; a HEARTBEAT ACK makes it Active
 /// ```
 ///
-/// `Mtu` follows when the association carries data, and whenever the size changes; `Rebound` and `Removed` may come at any time. The
-/// paths of the handshake exist without being `Added`, and begin unconfirmed.
+/// `Mtu` follows when the association carries data, and whenever the size changes. `Rebound` and `Removed` may occur at any time.
+/// The paths of the handshake exist without `Added`, and are unconfirmed at first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PathChange {
-    /// It can be used or not, from now on.
+    /// The reachability changed.
     Reachability(Reachability),
-    /// It became the primary path.
+    /// The path became the primary path.
     Primary,
-    /// There is a new one, to be confirmed before it carries data: an end got an address (RFC 5061).
+    /// The path is new, because an address was added (RFC 5061). It carries data after it is confirmed.
     Added,
-    /// It is no more, because an address is not (RFC 5061).
+    /// The path was removed, because an address was deleted (RFC 5061).
     Removed,
-    /// Its packets may be so large from now on: the size of IP packets in bytes (RFC 8899).
+    /// The path MTU changed: the maximum size of IP packets in bytes (RFC 8899).
     Mtu(u16),
-    /// The peer's encapsulation port is another one now: a NAT has a new binding (RFC 6951 §5.4).
+    /// The peer's encapsulation port changed: a NAT has a new binding (RFC 6951 §5.4).
     Rebound,
 }

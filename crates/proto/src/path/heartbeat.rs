@@ -1,4 +1,4 @@
-//! Heartbeat timer of a path. Is the peer still at this address? Heartbeats with nonces (RFC 9260 §5.4, §8.3).
+//! Heartbeat timer of a path (RFC 9260 §5.4, §8.3). When is the next HEARTBEAT sent, and was the last one acknowledged?
 
 use core::time::Duration;
 
@@ -8,18 +8,18 @@ use anabranch_types::{Instant, PathId};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Heartbeat {
     next: Next,
-    /// The one that is not answered yet.
+    /// The outstanding heartbeat.
     unanswered: Option<Unanswered>,
 }
 
-/// When the next one leaves.
+/// When the next heartbeat is sent.
 #[derive(Clone, Copy, Debug, Default)]
 enum Next {
     /// Heartbeats are off.
     #[default]
     Never,
     At(Instant),
-    /// Once nothing told as much for `period`: a path that carries data needs none (RFC 9260 §8.3).
+    /// When the path has not been proved reachable for `period`: a path that carries data needs no heartbeats (RFC 9260 §8.3).
     WhenUnproved {
         since: Instant,
         period: Duration,
@@ -41,20 +41,20 @@ struct Unanswered {
     nonce: u64,
     sent_at: Instant,
     overdue: Instant,
-    /// Data that left no sooner was acknowledged: if it was lost, the path is alive all the same.
+    /// Whether data that was sent no earlier has been acknowledged: then the path works although the heartbeat may be lost.
     excused: bool,
 }
 
-/// A heartbeat that was not answered in time.
+/// A heartbeat that was not acknowledged in time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Overdue {
     pub(crate) sent_at: Instant,
-    /// It says nothing against the path.
+    /// Whether it does not count as an error of the path.
     pub(crate) excused: bool,
 }
 
 impl Heartbeat {
-    /// When something has to be done: send one, or count the last one as lost.
+    /// The time at which a heartbeat is to be sent, or the outstanding one counts as lost.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let overdue = self.unanswered.map(|unanswered| unanswered.overdue);
         overdue.or_else(|| self.next.moment())
@@ -64,12 +64,12 @@ impl Heartbeat {
         self.next = next.map_or(Next::Never, Next::At);
     }
 
-    /// One leaves when nothing proved the path for `period` since `since`.
+    /// Schedules a heartbeat for when the path has not been proved reachable for `period` since `since`.
     pub(crate) fn schedule_when_unproved(&mut self, period: Duration, since: Instant) {
         self.next = Next::WhenUnproved { since, period };
     }
 
-    /// Data was acknowledged that left at `sent_at`, which tells what the answer to a heartbeat would.
+    /// Notes that data sent at `sent_at` was acknowledged, which proves reachability as a HEARTBEAT ACK does.
     pub(crate) fn path_is_proved(&mut self, sent_at: Instant, now: Instant) {
         if let Next::WhenUnproved { since, .. } = &mut self.next {
             *since = now;
@@ -79,7 +79,8 @@ impl Heartbeat {
         }
     }
 
-    /// One leaves at once, unless the last one left less than `patience` ago and may still be answered; tells whether it does.
+    /// Schedules a heartbeat at once, unless the last one was sent less than `patience` ago and may still be acknowledged. Returns
+    /// whether one is sent.
     pub(crate) fn hurry(&mut self, patience: Duration, now: Instant) -> bool {
         let may_be_answered = |last: Unanswered| last.sent_at + patience > now;
         if self.unanswered.is_some_and(may_be_answered) {
@@ -90,7 +91,7 @@ impl Heartbeat {
         true
     }
 
-    /// One leaves at once, unless one is under way, which tells as much.
+    /// Schedules a heartbeat at once, unless one is outstanding.
     pub(crate) fn request(&mut self) {
         if self.unanswered.is_none() {
             self.next = Next::At(Instant::ZERO);
@@ -102,7 +103,7 @@ impl Heartbeat {
     }
 
     //= rfc9260 8.3-16
-    /// A heartbeat leaves now; the next one is scheduled when this one is answered or overdue.
+    /// Notes that a heartbeat is sent now. The next one is scheduled when this one is acknowledged or overdue.
     pub(crate) fn sent(&mut self, nonce: u64, rto: Duration, now: Instant) {
         self.unanswered = Some(Unanswered {
             nonce,
@@ -113,7 +114,7 @@ impl Heartbeat {
         self.next = Next::Never;
     }
 
-    /// If the last heartbeat is overdue, forgets it: it counts as an error (RFC 9260 §8.3), unless it is excused.
+    /// Takes the outstanding heartbeat if it is overdue: it counts as an error (RFC 9260 §8.3), unless it is excused.
     pub(crate) fn take_overdue(&mut self, now: Instant) -> Option<Overdue> {
         let last = self.unanswered.take_if(|unanswered| unanswered.overdue <= now)?;
         Some(Overdue {
@@ -122,8 +123,8 @@ impl Heartbeat {
         })
     }
 
-    /// The answer to the last heartbeat; gives its round trip. Anything else (an old answer, a guess) is not
-    /// a proof of reachability.
+    /// Handles a HEARTBEAT ACK; returns the round-trip time if it is for the outstanding heartbeat. Others (an old one, a guessed
+    /// nonce) do not prove reachability.
     pub(crate) fn answered(&mut self, info: &HeartbeatInfo, now: Instant) -> Option<Duration> {
         let unanswered = self
             .unanswered
@@ -132,22 +133,22 @@ impl Heartbeat {
     }
 }
 
-/// Packets that go to unconfirmed addresses within one retransmission timeout: HB.Max.Burst, for which RFC 9260 §16
-/// recommends 1 and FreeBSD has 4 (`hb_max_burst`). Whoever lists the addresses of others may make us send them so much;
-/// fewer would delay the use of honest paths.
+/// HB.Max.Burst: the number of packets to unconfirmed addresses within one RTO. RFC 9260 §16 recommends 1, FreeBSD has 4
+/// (`hb_max_burst`). A peer that lists addresses of other hosts can make us send them that many; fewer would delay the use of
+/// legitimate paths.
 pub(crate) const HB_MAX_BURST: u8 = 4;
 
-/// When unconfirmed addresses are probed: a few at each timeout (RFC 9260 §5.4), however many a peer lists.
+/// Rate limit of probes to unconfirmed addresses: a few per RTO (RFC 9260 §5.4), however many a peer lists.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ProbeBudget {
-    /// When the period began, or will begin, of which `used` are spoken for.
+    /// Start of the period, which may be in the future, of which `used` probes are reserved.
     begins: Instant,
     used: u8,
 }
 
 impl ProbeBudget {
     //= rfc9260 5.4-1
-    /// The moment of the next probe, not before `now`, in periods of `period`. It counts as sent then.
+    /// Reserves the next probe; returns its time, which is not before `now`, in periods of `period`.
     pub(crate) fn reserve(&mut self, now: Instant, period: Duration) -> Instant {
         if self.begins + period <= now {
             *self = Self { begins: now, used: 0 };
@@ -163,7 +164,7 @@ impl ProbeBudget {
     }
 }
 
-/// What we put into a HEARTBEAT and expect back unchanged.
+/// The Heartbeat Information that we send and expect back unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct HeartbeatInfo {
     pub(crate) path: PathId,

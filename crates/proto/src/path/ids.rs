@@ -1,25 +1,25 @@
-//! Sets of path ids. Which paths? A set of ids in a machine word.
+//! Sets of path ids, as bits of a machine word.
 
 use anabranch_types::PathId;
 
-/// A set of path ids, walked in ascending order at the cost of those that are in it.
+/// A set of path ids. Iteration is in ascending order and costs only the ids in the set.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct PathIds(u64);
 
 impl PathIds {
-    /// Ids are below this number.
+    /// Upper bound of ids, exclusive.
     pub(crate) const LIMIT: u8 = u64::BITS as u8;
 
     pub(crate) const fn insert(&mut self, id: PathId) {
         self.0 |= 1 << id.0;
     }
 
-    /// Takes `id` out if it is there.
+    /// Removes `id` if it is in the set.
     pub(crate) const fn remove(&mut self, id: PathId) {
         self.0 &= !(1 << id.0);
     }
 
-    /// Whether `id` is there; any number may be asked for, as of what a HEARTBEAT ACK brings.
+    /// Whether `id` is in the set. Any number is allowed, because ids also come from HEARTBEAT ACKs.
     pub(crate) const fn contains(&self, id: PathId) -> bool {
         id.0 < Self::LIMIT && self.0 & (1 << id.0) != 0
     }

@@ -1,12 +1,12 @@
-//! Loss rate. Which share of its chunks does a path lose? A smoothed rate, the same for every policy that asks.
+//! Loss rate of a path: a smoothed share of lost chunks, the same for all policies.
 
-/// The share of chunks that were lost lately.
+/// The share of chunks that were lost recently.
 ///
-/// Each outcome moves it by 1/256 of the way to 0 (acknowledged) or to 1 (lost): slow enough to tell a loss rate of a
-/// few per mille, quick enough to forget an outage within a window or two of a fast path.
+/// Each chunk moves it by 1/256 towards 0 (acknowledged) or 1 (lost). This is slow enough to measure a loss rate of a few per
+/// mille, and fast enough to forget an outage within one or two windows of a fast path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LossRate {
-    /// Between 0 and [`LossRate::ONE`].
+    /// The rate, between 0 and [`LossRate::ONE`].
     share: u32,
 }
 
@@ -14,7 +14,7 @@ impl LossRate {
     const ONE: u32 = 1 << 31;
     const SHIFT: u32 = 8;
 
-    /// So many chunks arrived.
+    /// Counts acknowledged chunks.
     pub(crate) fn on_acknowledged(&mut self, chunks: u32) {
         for _ in 0..chunks {
             if self.share < 1 << Self::SHIFT {
@@ -25,14 +25,14 @@ impl LossRate {
         }
     }
 
-    /// So many chunks did not.
+    /// Counts lost chunks.
     pub(crate) fn on_lost(&mut self, chunks: u32) {
         for _ in 0..chunks {
             self.share += (Self::ONE - self.share) >> Self::SHIFT;
         }
     }
 
-    /// In parts of a million.
+    /// The rate in parts per million.
     pub(crate) fn per_million(self) -> u32 {
         ((u64::from(self.share) * 1_000_000) >> 31) as u32
     }

@@ -1,6 +1,7 @@
-//! Paths. What does the association keep for one path? Its addresses, timers, estimator and recovery.
+//! Paths. Which state belongs to one path? Addresses, timers, RTT estimator and fast recovery.
 //!
-//! What others may read is in [`anabranch_policy::PathFacts`]; the machinery is here. [`PathSet`] owns both.
+//! State that policies and other modules read is in [`anabranch_policy::PathFacts`]; the other state is here. [`PathSet`] owns
+//! both.
 
 mod duplicates;
 mod event;
@@ -33,7 +34,7 @@ pub(crate) use t3::T3;
 pub(crate) use tail_probe::TailProbe;
 
 //= rfc9260 7.3-2
-/// The machinery of one path.
+/// The internal state of one path, beside its facts.
 #[derive(Debug)]
 pub(crate) struct Path {
     pub(crate) addr: PathAddr,
@@ -41,32 +42,31 @@ pub(crate) struct Path {
     pub(crate) loss_rate: LossRate,
     pub(crate) t3: T3,
     pub(crate) heartbeat: Heartbeat,
-    /// How large its packets are.
+    /// Path MTU discovery.
     pub(crate) mtu: PathMtu,
     pub(crate) recovery: Option<Recovery>,
-    /// One packet may exceed the window, to carry the first fast retransmission (RFC 9260 §7.2.4 step 3).
+    /// Whether one packet may exceed cwnd, for the first fast retransmit (RFC 9260 §7.2.4 step 3).
     pub(crate) retransmission_credit: bool,
-    /// A timeout let go of all that was in flight on it: one packet at a time leaves until something is acknowledged
-    /// (RFC 9260 §7.2.1, §7.2.3).
+    /// Whether T3 has expired and no data was acknowledged since: only one packet may be in flight (RFC 9260 §7.2.1, §7.2.3).
     pub(crate) one_at_a_time: bool,
-    /// When DATA last left on it.
+    /// Time of the last DATA sent.
     pub(crate) data_sent_at: Option<Instant>,
-    /// When something that was sent on it was last acknowledged.
+    /// Time of the last acknowledgement of data sent on this path.
     pub(crate) acked_at: Option<Instant>,
-    /// When the loss policy wants to be asked again.
+    /// Time at which the loss detection has to run again.
     pub(crate) loss_check_at: Option<Instant>,
     pub(crate) tail_probe: TailProbe,
-    /// When a heartbeat on it was last answered.
+    /// Time of the last HEARTBEAT ACK.
     pub(crate) answered_at: Option<Instant>,
-    /// When something that was sent on it was last not answered in time.
+    /// Time of the last error.
     pub(crate) failed_at: Option<Instant>,
-    /// Duplicates came and it has not answered since: SACKs may get lost on it.
+    /// Whether duplicate data arrived and no heartbeat was acknowledged since: SACKs may be lost on this path.
     pub(crate) sacks_doubted: bool,
-    /// When the burst policy lets the next packet go.
+    /// Time at which the burst policy permits the next packet.
     pub(crate) release_at: Option<Instant>,
-    /// No new data before this moment, as the chunk-rescheduling policy decided.
+    /// Time before which no new data is sent, by decision of the chunk-rescheduling policy.
     pub(crate) blocked_until: Option<Instant>,
-    /// What is also in flight on another path.
+    /// Duplicates of chunks that are in flight on other paths.
     pub(crate) duplicates: Duplicates,
     pub(crate) counters: PathCounters,
 }
@@ -97,25 +97,25 @@ impl Path {
         }
     }
 
-    /// Whether no DATA left on it after `moment`.
+    /// Whether no DATA was sent after `moment`.
     pub(crate) fn was_silent_since(&self, moment: Instant) -> bool {
         self.data_sent_at.is_none_or(|sent_at| sent_at <= moment)
     }
 
     //= rfc9260 7.2.1-2
-    /// Whether the one packet that may leave after a timeout has left, and neither anything was acknowledged since nor its
-    /// timer expired.
+    /// Whether the one packet that is permitted after a timeout has been sent, and neither data was acknowledged since nor T3 has
+    /// expired.
     pub(crate) fn waits_for_answer(&self) -> bool {
         self.one_at_a_time && self.t3.expires().is_some()
     }
 
-    /// Whether something that was sent on it was acknowledged or answered not longer ago than a timeout.
+    /// Whether data or a heartbeat was acknowledged within the last RTO.
     pub(crate) fn answered_lately(&self, now: Instant) -> bool {
         let last = self.acked_at.max(self.answered_at);
         last.is_some_and(|last| now - last <= self.rtt.rto_without_back_off())
     }
 
-    /// The next moment at which anything is due on it.
+    /// The earliest deadline of the path.
     pub(crate) fn deadline(&self, tries_sizes: bool) -> Option<Instant> {
         let deadlines = [
             self.t3.expires(),
@@ -131,7 +131,7 @@ impl Path {
     }
 }
 
-/// What a path did so far.
+/// Counters of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct PathCounters {
@@ -141,7 +141,7 @@ pub struct PathCounters {
     pub bytes_sent: u64,
     /// Bytes of user data in DATA chunks sent for the first time.
     pub payload_sent: u64,
-    /// Bytes of user data in DATA chunks sent again.
+    /// Bytes of user data in retransmitted DATA chunks.
     pub payload_retransmitted: u64,
     /// Bytes of user data in duplicates of DATA chunks that were in flight on other paths.
     pub payload_duplicated: u64,
@@ -151,35 +151,35 @@ pub struct PathCounters {
     pub bytes_received: u64,
     /// Bytes of user data in DATA chunks received, duplicates included.
     pub payload_received: u64,
-    /// DATA chunks found lost because later ones were acknowledged.
+    /// DATA chunks detected as lost because later ones were acknowledged.
     pub fast_retransmits: u64,
-    /// Times that it was suspected because others were acknowledged and it was not.
+    /// Suspected failures because data of other paths was acknowledged and that of this one was not.
     pub suspicions: u64,
     /// Expiries of the T3-rtx timer.
     pub timeouts: u64,
-    /// Probes for a lost tail.
+    /// Tail loss probes sent.
     pub tail_probes: u64,
     /// DATA chunks that a chunk-rescheduling policy moved to this path.
     pub rescheduled: u64,
-    /// Probes of packet sizes sent (RFC 8899).
+    /// Path MTU probes sent (RFC 8899).
     pub mtu_probes: u64,
-    /// Times that the peer's encapsulation port changed (NAT rebinding, RFC 6951 §5.4).
+    /// Changes of the peer's encapsulation port (NAT rebinding, RFC 6951 §5.4).
     pub rebindings: u64,
 }
 
-/// How a path is doing, for the application.
+/// Statistics of a path, for the application.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PathStatistics {
-    /// Which path.
+    /// Id of the path.
     pub id: anabranch_types::PathId,
-    /// Its two ends.
+    /// Local and remote address.
     pub addr: PathAddr,
-    /// Whether it can be used.
+    /// Reachability of the path.
     pub reachability: Reachability,
-    /// Whether it is the primary path.
+    /// Whether this is the primary path.
     pub primary: bool,
-    /// The largest IP packet that is sent on it, in bytes.
+    /// Maximum IP packet size on the path, in bytes.
     pub mtu: u16,
     /// Smoothed round-trip time; `None` before the first sample.
     pub srtt: Option<Duration>,
@@ -191,6 +191,6 @@ pub struct PathStatistics {
     pub ssthresh: u64,
     /// Bytes of chunks in flight.
     pub in_flight: u64,
-    /// What it did so far.
+    /// Counters of the path.
     pub counters: PathCounters,
 }

@@ -1,5 +1,4 @@
-//! Path MTU search. How large may the packets of a path be? Packetization layer path MTU discovery (RFC 8899), without
-//! the packets.
+//! Path MTU search: the state machine of packetization layer path MTU discovery (RFC 8899), which sends no packets itself.
 //!
 //! ```text
 //!            begin                 base confirmed                 nothing left to try
@@ -13,8 +12,8 @@
 //!                     └▶ Searching                   └─▶ Base, if three are lost: a black hole
 //! ```
 //!
-//! Sizes are those of IP packets, headers included, as everybody names them. What is larger than [`PathMtu::size`]
-//! leaves as a probe only. A probe that is lost is an error of nobody, and no sign of congestion (RFC 8899 §3).
+//! Sizes are those of IP packets with headers. Packets larger than [`PathMtu::size`] are sent only as probes. A lost probe counts
+//! neither as an error of the path nor as a sign of congestion (RFC 8899 §3).
 
 use core::time::Duration;
 
@@ -26,53 +25,53 @@ const MAX_PROBES: u8 = 3;
 const SHORTEST_PROBE_TIMER: Duration = Duration::from_secs(1);
 /// Pause before the base is tried again after it failed; doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// Sizes that links have, tried before all others between what fits and what does not.
+/// Common link MTUs, which are probed before other sizes in the remaining range.
 const LIKELY: [u16; 2] = [1_500, 9_000];
-/// The search ends when less than this part of the size could be gained.
+/// The search ends when less than 1/64 of the size could be gained.
 const FINENESS: u32 = 64;
 
-/// Between which sizes is searched, and how often.
+/// Bounds of the search, and the time between searches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct MtuSearch {
-    /// What every path is taken to carry (MIN_PLPMTU).
+    /// Size that every path is assumed to carry (MIN_PLPMTU).
     pub(crate) min: u16,
-    /// What nearly every path carries, and is begun with (BASE_PLPMTU).
+    /// Size that nearly every path carries, with which the search starts (BASE_PLPMTU).
     pub(crate) base: u16,
-    /// What we would like to send (MAX_PLPMTU).
+    /// Largest size to search for (MAX_PLPMTU).
     pub(crate) max: u16,
-    /// After this time a larger size is tried again (PMTU_RAISE_TIMER).
+    /// Time after which a larger size is probed again (PMTU_RAISE_TIMER).
     pub(crate) raise_after: Duration,
 }
 
 //= rfc9260 7.3-1
-/// The discovery on one path.
+/// Path MTU discovery on one path.
 #[derive(Debug)]
 pub(crate) struct PathMtu {
     search: Option<MtuSearch>,
     /// PLPMTU.
     size: u16,
-    /// The smallest size that is taken not to get through; beyond all sizes while nothing is known.
+    /// The smallest size that is assumed not to pass; above all sizes while none is known.
     too_large: u32,
-    /// When a larger size is tried again.
+    /// Time at which a larger size is probed again.
     raise_at: Option<Instant>,
     state: State,
 }
 
-/// The states of RFC 8899 §5.2, and one more.
+/// The states of RFC 8899 §5.2, and `Doubted`.
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// The path is not in use, or its packets have a fixed size.
+    /// The path is not in use, or its packet size is fixed.
     Disabled,
-    /// Whether the base gets through is to be confirmed.
+    /// The base size is probed.
     Base(Probe),
-    /// A larger size is tried.
+    /// A larger size is probed.
     Searching(Probe),
     /// The size that was in use may not get through any more. An acknowledged transport learns that from its data
     /// (RFC 8899 §4.3); a probe of the same size tells a black hole from mere loss.
     Doubted(Probe),
-    /// As large as can be, as far as is known.
+    /// The largest size that passes has been found.
     Complete,
-    /// Not even the base gets through.
+    /// Not even the base size passes.
     Error(Probe),
 }
 
@@ -81,15 +80,15 @@ struct Probe {
     size: u16,
     lost: u8,
     timer: Timer,
-    /// The same for all probes of this size, so that a late answer counts.
+    /// The nonce, the same for all probes of this size, so that a late HEARTBEAT ACK counts.
     nonce: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Timer {
-    /// It is to leave then.
+    /// The probe is to be sent at this time.
     Due(Instant),
-    /// It left, and is lost unless it is answered before.
+    /// The probe was sent, and is lost unless it is acknowledged before this time.
     Overdue(Instant),
 }
 
@@ -113,7 +112,7 @@ impl Timer {
 }
 
 impl PathMtu {
-    /// Packets of a fixed size.
+    /// Uses packets of a fixed size.
     pub(crate) const fn fixed(size: u16) -> Self {
         Self {
             search: None,
@@ -124,7 +123,7 @@ impl PathMtu {
         }
     }
 
-    /// Packets of the base size until more is known. Bounds in the wrong order give way to the largest size.
+    /// Uses packets of the base size until a larger one is confirmed. Bounds above the largest size are lowered to it.
     pub(crate) fn searching(search: MtuSearch) -> Self {
         let base = search.base.min(search.max);
         let search = MtuSearch {
@@ -138,25 +137,24 @@ impl PathMtu {
         }
     }
 
-    /// The size that packets may have.
+    /// The maximum size of packets.
     pub(crate) const fn size(&self) -> u16 {
         self.size
     }
 
-    /// The path carries data from now on.
+    /// Starts the search: the path carries data now.
     pub(crate) fn begin(&mut self, now: Instant) {
         self.begin_at_base(now);
     }
 
-    /// The path is not in use any more, and what was known of it is forgotten.
+    /// Stops the search and forgets its result: the path is no longer in use.
     pub(crate) fn end(&mut self) {
         if let Some(search) = self.search {
             *self = Self::searching(search);
         }
     }
 
-    /// When [`PathMtu::on_timer`] is due or a probe is to be sent. Probes that nobody
-    /// tries now wait.
+    /// The time at which [`PathMtu::on_timer`] is due or a probe is to be sent. Probes have no deadline unless `are_tried`.
     pub(crate) fn deadline(&self, are_tried: bool) -> Option<Instant> {
         match &self.state {
             State::Complete => self.raise_at,
@@ -168,14 +166,13 @@ impl PathMtu {
         }
     }
 
-    /// The size of the probe that is to leave now.
+    /// The size of the probe that is to be sent now.
     pub(crate) fn due(&self, now: Instant) -> Option<u16> {
         let probe = self.state.probe()?;
         matches!(probe.timer, Timer::Due(at) if at <= now).then_some(probe.size)
     }
 
-    /// The probe that was due leaves, with the nonce that this returns: `fresh` unless an earlier one of this size
-    /// has another.
+    /// Notes that the probe is sent; returns its nonce, which is `fresh` unless an earlier probe of this size has another one.
     pub(crate) fn sent(&mut self, fresh: u64, rto: Duration, now: Instant) -> u64 {
         let Some(probe) = self.state.probe_mut() else {
             return fresh;
@@ -184,7 +181,7 @@ impl PathMtu {
         *probe.nonce.get_or_insert(fresh)
     }
 
-    /// A heartbeat was answered; tells whether it was the probe.
+    /// Handles a HEARTBEAT ACK; returns whether it was for the probe.
     pub(crate) fn answered(&mut self, nonce: u64, now: Instant) -> bool {
         let Some(probe) = self.state.probe().filter(|probe| probe.nonce == Some(nonce)) else {
             return false;
@@ -194,7 +191,7 @@ impl PathMtu {
         true
     }
 
-    /// A deadline has come.
+    /// Handles a deadline that has passed.
     pub(crate) fn on_timer(&mut self, now: Instant) {
         let is_overdue = |probe: &Probe| matches!(probe.timer, Timer::Overdue(at) if at <= now);
         if matches!(self.state, State::Complete) {
@@ -207,7 +204,7 @@ impl PathMtu {
         }
     }
 
-    /// Data was lost in a way that congestion does not explain well. Its loss counts like that of a first probe.
+    /// Suspects a black hole after a loss that congestion does not explain well. The loss counts like that of a first probe.
     pub(crate) fn doubt(&mut self, now: Instant) {
         if let State::Complete | State::Searching(_) = self.state {
             self.state = State::Doubted(Probe {
@@ -217,15 +214,15 @@ impl PathMtu {
         }
     }
 
-    /// The network refused a packet, and said how large one may be if it knows. What cannot be true is ignored
-    /// (RFC 8899 §4.6.2): the word of a router may reduce the size, never increase it.
+    /// Handles a packet that was refused as too large, with the MTU if the network reported it. Implausible values are ignored (RFC
+    /// 8899 §4.6.2): a report may reduce the size, never increase it.
     pub(crate) fn refused(&mut self, largest: Option<u16>, now: Instant) {
         let Some(MtuSearch { min, .. }) = self.search.filter(|_| self.is_enabled()) else {
             return;
         };
         let tried = self.state.probe().map_or(self.size, |probe| probe.size);
         match largest {
-            // It was a packet from before: of the base size none has left.
+            // The packet was sent earlier: none of the base size has been sent yet.
             None if matches!(self.state, State::Base(probe) if probe.nonce.is_none()) => {}
             None => self.does_not_fit(now),
             Some(largest) if largest < min || largest >= tried => {}
@@ -242,7 +239,7 @@ impl PathMtu {
         }
     }
 
-    /// Whether probes are sent now and then.
+    /// Whether the search is enabled.
     pub(crate) const fn is_enabled(&self) -> bool {
         !matches!(self.state, State::Disabled)
     }
@@ -264,7 +261,7 @@ impl PathMtu {
         }
     }
 
-    /// Packets of the size that was tried do not get through.
+    /// Notes that packets of the probed size do not pass.
     fn does_not_fit(&mut self, now: Instant) {
         match self.state {
             State::Disabled | State::Error(_) => {}
@@ -273,7 +270,7 @@ impl PathMtu {
                 self.too_large = u32::from(probe.size);
                 self.look_further(now);
             }
-            // A black hole: back to what is known to work nearly everywhere.
+            // A black hole: back to the base size, which passes nearly everywhere.
             State::Doubted(_) | State::Complete => {
                 self.too_large = u32::from(self.size);
                 self.begin_at_base(now);
@@ -312,8 +309,8 @@ impl PathMtu {
         };
     }
 
-    /// The largest first, for that is right most often; then what is likely; then halfway between what fits and
-    /// what does not.
+    /// The next size to probe: the largest first, which passes most often, then common MTUs, then the middle of the remaining
+    /// range.
     fn next_size(&self, max: u16) -> Option<u16> {
         let size = u32::from(self.size);
         if self.size >= max {

@@ -1,4 +1,4 @@
-//! Address pairing. Which of our addresses talks to which of the peer's?
+//! Address pairing (ADR 0011). Which local address forms a path with which remote address?
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -7,11 +7,11 @@ use anabranch_types::{AddressScope, PathAddr};
 
 use super::covers;
 
-/// Most paths of one association; more address pairs are left out.
+/// Maximum number of paths of an association; further address pairs are left out.
 pub(crate) const MAX_PATHS: usize = 16;
 
 //= rfc9260 6.4.1-2
-/// Joins local and remote addresses to paths.
+/// Pairs local and remote addresses to paths.
 ///
 /// Only addresses of one [`Realm`] can reach each other. Of n local and m remote addresses in a realm, path i joins
 /// local `i mod n` and remote `i mod m`, for i below max(n, m). Every address is used, with the fewest paths, and
@@ -32,11 +32,11 @@ pub(crate) fn pair_addresses(local: &[SocketAddr], remote: &[SocketAddr]) -> Vec
     pairs
 }
 
-/// Joins them so that `proven`, the pair that carried the handshake, is a path.
+/// Pairs the addresses so that `proven`, the address pair of the handshake, is a path.
 ///
-/// If the pairing rule lacks it, the two ends list their addresses in orders that have nothing to do with each other, and the
-/// pairing begins at the pair that works: path i joins the i-th local address after that of the pair with the i-th remote
-/// one. Both ends derive the same pairs in this way too.
+/// If the rule of [`pair_addresses`] does not contain it, the two ends list their addresses in unrelated orders. The pairing then
+/// starts at the proven pair: path i joins the i-th local address after that of the pair with the i-th remote address after it.
+/// Both ends derive the same pairs in this way, too.
 pub(crate) fn pair_through(local: &[SocketAddr], remote: &[SocketAddr], proven: PathAddr) -> Vec<PathAddr> {
     let pairs = pair_addresses(local, remote);
     let is_proven = |pair: &PathAddr| pair.remote == proven.remote && covers(pair.local, proven.local);
@@ -46,7 +46,7 @@ pub(crate) fn pair_through(local: &[SocketAddr], remote: &[SocketAddr], proven: 
     let ours = local.iter().position(|known| covers(*known, proven.local));
     let theirs = remote.iter().position(|known| *known == proven.remote);
     let (Some(ours), Some(theirs)) = (ours, theirs) else {
-        // An address that this end was not told of.
+        // An address of the pair is not in the lists.
         let mut pairs: Vec<_> = core::iter::once(proven).chain(pairs).collect();
         pairs.truncate(MAX_PATHS);
         return pairs;
@@ -57,7 +57,7 @@ pub(crate) fn pair_through(local: &[SocketAddr], remote: &[SocketAddr], proven: 
     pair_addresses(&local, &remote)
 }
 
-/// Within what addresses can be joined: an IP version, and this host or the world.
+/// The set of addresses that can reach each other: an IP version, and loopback or not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Realm {
     is_v4: bool,
@@ -73,7 +73,7 @@ impl Realm {
         }
     }
 
-    /// An unspecified address is at home everywhere.
+    /// Whether a local address belongs to the realm; an unspecified address belongs to all.
     fn has_local(self, address: &SocketAddr) -> bool {
         Self::of(address) == self || (address.ip().is_unspecified() && address.is_ipv4() == self.is_v4)
     }

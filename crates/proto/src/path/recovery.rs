@@ -1,10 +1,10 @@
-//! Fast recovery. How fast does a path send while it recovers from a loss? In proportion to what arrives, if so chosen.
+//! Fast recovery of a path (RFC 9260 §7.2.4), and its sending rate with Proportional Rate Reduction (PRR).
 //!
-//! Source: RFC 9937 (Proportional Rate Reduction), once for each path.
+//! Source: RFC 9937, applied to each path separately.
 //!
-//! Idea: what is found lost makes room in the window at once, and a sender that fills it keeps the very queue full
-//! that lost the packets. So a recovering path sends in proportion to what the peer reports as received, such that the
-//! flight comes down to the new window as the old flight is acknowledged; and once below it, no more than that.
+//! Idea: detected losses free window space at once, and a sender that fills it keeps the queue full that lost the packets. So a
+//! path in recovery sends in proportion to the bytes delivered, such that the flight size falls to the new window while the old
+//! flight is acknowledged, and afterwards sends no more than is delivered.
 //!
 //! ```text
 //! begins:   flight = in flight before the SACK that showed the loss; delivered = sent = 0
@@ -16,21 +16,22 @@
 //!           the path may have in flight what it has, and `more`
 //! ```
 //!
-//! Deviations: the packet that RFC 9937 lets go in any case is that of RFC 9260 §7.2.4 step 3, kept elsewhere.
+//! Deviation: the packet that RFC 9937 permits in any case is that of RFC 9260 §7.2.4 step 3, which `retransmission_credit`
+//! permits.
 
 use anabranch_policy::{PathAck, PathFacts};
 use anabranch_types::UnwrappedTsn;
 
-/// A fast recovery under way on one path (RFC 9260 §7.2.4).
+/// Fast recovery in progress on a path (RFC 9260 §7.2.4).
 #[derive(Clone, Debug)]
 pub(crate) struct Recovery {
-    /// It lasts until this TSN is acknowledged.
+    /// Exit point: recovery ends when this TSN is acknowledged.
     pub(crate) exit: UnwrappedTsn,
-    /// `None` if the window alone decides.
+    /// State of PRR; `None` if only cwnd limits the path.
     pub(crate) rate: Option<ProportionalRate>,
 }
 
-/// Counts of one recovery, in bytes of chunks.
+/// PRR state of one recovery, in bytes of chunks.
 #[derive(Clone, Debug)]
 pub(crate) struct ProportionalRate {
     flight: u64,
@@ -38,12 +39,12 @@ pub(crate) struct ProportionalRate {
     sent: u64,
     /// [`PathFacts::lost_chunks`] after the last SACK.
     lost_chunks: u64,
-    /// What may be in flight; `None` before the first SACK of the recovery.
+    /// Limit of the flight size; `None` before the first SACK of the recovery.
     limit: Option<u64>,
 }
 
 impl ProportionalRate {
-    /// A recovery begins with `flight` bytes outstanding, those included that are now known to be lost.
+    /// Starts recovery with `flight` bytes outstanding, lost ones included.
     pub(crate) fn begin(flight: u64) -> Self {
         Self {
             flight: flight.max(1),
@@ -54,18 +55,18 @@ impl ProportionalRate {
         }
     }
 
-    /// A SACK was processed; `facts` are those after it.
+    /// Updates the limit after a SACK; `facts` are those after it.
     pub(crate) fn on_ack(&mut self, ack: &PathAck, facts: &PathFacts) {
         self.delivered += ack.newly_acked;
         let newly_lost = facts.lost_chunks != self.lost_chunks;
         self.lost_chunks = facts.lost_chunks;
         let more = if facts.in_flight > facts.cwnd {
-            // The product has 80 bits at most: windows end at 2⁴⁰.
+            // The product has at most 80 bits: windows are at most 2⁴⁰.
             let product = u128::from(self.delivered) * u128::from(facts.cwnd);
             let share = product.div_ceil(u128::from(self.flight));
             u64::try_from(share).unwrap_or(u64::MAX).saturating_sub(self.sent)
         } else {
-            // Lost chunks are not outstanding, so the earliest outstanding new one says nothing of repair.
+            // Lost chunks are not outstanding, so the earliest new chunk outstanding does not show whether losses are repaired.
             let repaired = ack.cumulative_advanced || ack.retransmitted_pseudo_cumulative_advanced;
             let probe = if repaired && !newly_lost {
                 u64::from(facts.max_data_chunk)
@@ -82,8 +83,8 @@ impl ProportionalRate {
         self.sent += bytes;
     }
 
-    /// How many bytes may be in flight until the next SACK. A recovery that a timer began has heard of nothing that
-    /// arrived yet, so `window` decides.
+    /// Maximum bytes in flight until the next SACK. Before the first SACK of a recovery that a timer started, `window` is the
+    /// limit.
     pub(crate) fn limit(&self, window: u64) -> u64 {
         self.limit.unwrap_or(window)
     }

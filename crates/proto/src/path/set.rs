@@ -1,4 +1,4 @@
-//! Path set. Who owns the state of the paths? One set: facts that policies read, and machinery that they do not.
+//! Path set: the facts of all paths, which policies read, and their internal state.
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -10,35 +10,35 @@ use super::{MtuSearch, Path, PathIds, PathMtu, PathStatistics, RttEstimator};
 use anabranch_policy::catalog::PathMtuChoice;
 use anabranch_policy::options::RtoParameters;
 
-/// Bytes of a common header (RFC 9260 §3.1).
+/// Length of the SCTP common header in bytes (RFC 9260 §3.1).
 const COMMON_HEADER: u16 = 12;
-/// Smallest packet that every path is taken to carry, whatever MTU was configured.
+/// Packet size that every path is assumed to carry, whatever MTU is configured.
 const SMALLEST_MTU: u16 = 576;
-/// IPv6 requires more of its links (RFC 8200 §5).
+/// The same for IPv6, which requires it of links (RFC 8200 §5).
 const SMALLEST_MTU_V6: u16 = 1_280;
 
-/// All paths of one association, in the order of ids. An association that keeps its addresses has dense ids: path i
-/// is at index i of both arrays. When a path goes its id stays vacant until nothing in the send buffer names it.
+/// All paths of an association, in the order of ids. Without address changes ids are dense: path i is at index i of both arrays.
+/// The id of a removed path stays vacant until no chunk in the send buffer refers to it.
 #[derive(Debug, Default)]
 pub(crate) struct PathSet {
     facts: Vec<PathFacts>,
     inner: Vec<Path>,
-    /// Those of `facts`.
+    /// Ids of the paths in `facts`.
     ids: PathIds,
-    /// A packet that came over these wants to be answered over the same path at once (I bit, RFC 9260 §3.3.1).
+    /// Paths over which a chunk with the I bit arrived, which requests an immediate SACK over the same path (RFC 9260 §3.3.1).
     sacks_asked: PathIds,
-    /// Of some paths it is perhaps not yet asked how large their packets may be.
+    /// Whether the MTU search of newly usable paths may still have to be started.
     sizes_unasked: bool,
 }
 
-/// Which path did a packet come over?
+/// The path over which a packet arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrived {
-    /// This one.
+    /// A known path.
     On(PathId),
-    /// This one, but the peer's encapsulation port is new: a NAT between us has a new binding (RFC 6951 §5.4).
+    /// A known path with a new encapsulation port of the peer: a NAT has a new binding (RFC 6951 §5.4).
     Rebound(PathId),
-    /// The peer is not known to have this address.
+    /// The address is not known as one of the peer's.
     Unknown,
 }
 
@@ -59,7 +59,7 @@ impl PathSet {
         set
     }
 
-    /// One path more, with an id that no other has.
+    /// Adds a path with an unused id.
     pub(crate) fn insert(&mut self, id: PathId, addr: PathAddr, sizes: Sizes, rto: RtoParameters) {
         let at = self.facts.partition_point(|facts| facts.id < id);
         let mtu = sizes.of(&addr);
@@ -72,7 +72,7 @@ impl PathSet {
         self.ids.insert(id);
     }
 
-    /// One path less. If it was the primary one, the best of the others takes its place.
+    /// Removes a path. If it was the primary path, the best of the others replaces it.
     pub(crate) fn remove(&mut self, id: PathId) {
         let Some(at) = self.position(id) else { return };
         self.inner.remove(at);
@@ -83,7 +83,7 @@ impl PathSet {
         }
     }
 
-    /// The lowest id that no path has and that is `free` of memories.
+    /// The lowest unused id for which `free` returns true.
     pub(crate) fn vacant(&self, free: impl Fn(PathId) -> bool) -> Option<PathId> {
         (0..PathIds::LIMIT)
             .map(PathId)
@@ -91,7 +91,7 @@ impl PathSet {
     }
 
     fn position(&self, id: PathId) -> Option<usize> {
-        // Ids are dense unless addresses came and went, so the first guess is nearly always right.
+        // Ids are dense unless addresses have changed, so the first guess is nearly always right.
         let guess = id.index();
         if self.facts.get(guess).is_some_and(|facts| facts.id == id) {
             return Some(guess);
@@ -108,7 +108,7 @@ impl PathSet {
         &self.facts
     }
 
-    /// The ids of all paths, as they are now.
+    /// The ids of all paths.
     pub(crate) fn ids(&self) -> PathIds {
         self.ids.clone()
     }
@@ -131,7 +131,7 @@ impl PathSet {
         &mut self.inner[at]
     }
 
-    /// What is known of `id`, and its machinery.
+    /// Facts and internal state of path `id`.
     pub(crate) fn both_mut(&mut self, id: PathId) -> (&mut PathFacts, &mut Path) {
         let at = self.at(id);
         (&mut self.facts[at], &mut self.inner[at])
@@ -145,8 +145,8 @@ impl PathSet {
         self.facts.iter().zip(&self.inner)
     }
 
-    /// The path that was chosen, by the handshake, the application or the peer. It stays the primary one while it is down
-    /// (RFC 7829 §5: data returns to it).
+    /// The primary path, selected by the handshake, the application or the peer. It stays the primary path while it is inactive,
+    /// and data returns to it afterwards (RFC 7829 §5).
     pub(crate) fn primary(&self) -> PathId {
         self.facts
             .iter()
@@ -161,7 +161,7 @@ impl PathSet {
     }
 
     //= rfc5061 5.3-10, 5.3-12, 5.3-32, 5.3-33
-    /// The path with these two ends, exactly or as nearly as the peer's addresses allow.
+    /// Finds the path of a packet: by both addresses, by the remote address, or by its IP address with another port.
     pub(crate) fn arrived(&self, addr: &PathAddr) -> Arrived {
         let position = |matches: &dyn Fn(&PathAddr) -> bool| {
             self.inner
@@ -182,12 +182,12 @@ impl PathSet {
         Arrived::Unknown
     }
 
-    /// Whether the peer is known to have this address.
+    /// Whether any path leads to this address.
     pub(crate) fn leads_to(&self, ip: IpAddr) -> bool {
         self.inner.iter().any(|path| path.addr.remote.ip() == ip)
     }
 
-    /// Whether packets leave from this address of ours on some path.
+    /// Whether any path has this local address.
     pub(crate) fn is_from(&self, local: SocketAddr) -> bool {
         self.inner.iter().any(|path| path.addr.local == local)
     }
@@ -196,7 +196,7 @@ impl PathSet {
         self.inner.iter().map(|path| path.addr.remote)
     }
 
-    /// Copies what the estimator of `id` says into its facts.
+    /// Copies SRTT, RTTVAR and RTO of path `id` into its facts.
     pub(crate) fn publish_rtt(&mut self, id: PathId) {
         let at = self.at(id);
         let rtt = &self.inner[at].rtt;
@@ -207,7 +207,7 @@ impl PathSet {
         facts.rto = rtt.rto();
     }
 
-    /// Something that was sent on `id` at `sent_at` has just been answered.
+    /// Adds an RTT sample of path `id`: something sent at `sent_at` is acknowledged at `now`.
     pub(crate) fn rtt_sample(&mut self, id: PathId, sent_at: Instant, now: Instant) {
         let path = self.path_mut(id);
         let backed_off = path.rtt.rto();
@@ -218,7 +218,7 @@ impl PathSet {
         self.publish_rtt(id);
     }
 
-    /// Chunks sent on `id` arrived.
+    /// Counts acknowledged chunks of path `id` in its loss rate.
     pub(crate) fn chunks_arrived(&mut self, id: PathId, chunks: u32) {
         let at = self.at(id);
         let rate = &mut self.inner[at].loss_rate;
@@ -226,7 +226,7 @@ impl PathSet {
         self.facts[at].loss_per_million = rate.per_million();
     }
 
-    /// Chunks sent on `id` were declared lost.
+    /// Counts lost chunks of path `id` in its loss rate.
     pub(crate) fn chunks_lost(&mut self, id: PathId, chunks: u32) {
         let at = self.at(id);
         let rate = &mut self.inner[at].loss_rate;
@@ -236,18 +236,17 @@ impl PathSet {
         facts.lost_chunks += u64::from(chunks);
     }
 
-    /// The peer wants a SACK over `id` at once.
+    /// Notes that the peer requests an immediate SACK over path `id`.
     pub(crate) const fn ask_sack(&mut self, id: PathId) {
         self.sacks_asked.insert(id);
     }
 
-    /// The first usable path over which the peer wants a SACK at once.
+    /// The first usable path over which the peer requests an immediate SACK.
     pub(crate) fn sack_asked(&self) -> Option<PathId> {
         self.sacks_asked.clone().find(|id| self.fact(*id).is_usable())
     }
 
-    /// The `number`th SACK of the association left on `id`. Nobody waits any more for one on a path that is not
-    /// usable.
+    /// Notes that SACK number `number` of the association was sent on path `id`. Requests for SACKs on unusable paths are dropped.
     pub(crate) fn sack_sent(&mut self, id: PathId, number: u64) {
         self.sacks_asked.remove(id);
         let waiting = self.sacks_asked.clone();
@@ -257,7 +256,7 @@ impl PathSet {
         facts.last_sack = number;
     }
 
-    /// Copies what the discovery of `id` says into its facts.
+    /// Copies the path MTU of path `id` into its facts.
     pub(crate) fn publish_mtu(&mut self, id: PathId) {
         let at = self.at(id);
         let (path, facts) = (&self.inner[at], &mut self.facts[at]);
@@ -265,20 +264,20 @@ impl PathSet {
         facts.max_data_chunk = max_data_chunk(facts.max_packet);
     }
 
-    /// The first path on which a heartbeat is to leave now.
+    /// The first path on which a heartbeat is due.
     pub(crate) fn heartbeat_due(&self, now: Instant) -> Option<PathId> {
         let mut all = self.iter();
         let due = all.find(|(_, path)| path.heartbeat.is_due(now));
         due.map(|(facts, _)| facts.id)
     }
 
-    /// The first path on which a probe for a lost tail is to leave now.
+    /// The first path on which a tail loss probe is due.
     pub(crate) fn tail_probe_due(&self) -> Option<PathId> {
         let at = self.inner.iter().position(|path| path.tail_probe.is_due())?;
         Some(self.facts[at].id)
     }
 
-    /// The path on which a size is to be tried now, and the length of the SCTP packet that tries it.
+    /// The path on which an MTU probe is due, and the length of its SCTP packet.
     pub(crate) fn mtu_probe_due(&self, now: Instant) -> Option<(PathId, u16)> {
         let mut tried = self.iter().filter(|(facts, _)| self.tries_sizes(facts));
         tried.find_map(|(facts, path)| {
@@ -287,22 +286,22 @@ impl PathSet {
         })
     }
 
-    /// What is lost on a path out of use says nothing of sizes, but messages would be cut for it on those in use.
+    /// Whether MTU probes are sent on a path. On an unusable path a lost probe says nothing about its size.
     fn tries_sizes(&self, facts: &PathFacts) -> bool {
         facts.is_usable() || self.another_usable(facts.id).is_none()
     }
 
-    /// A path can be used now that could not before.
+    /// Notes that a path has become usable.
     pub(crate) const fn note_usable(&mut self) {
         self.sizes_unasked = true;
     }
 
-    /// Whether [`PathSet::note_usable`] was called since this was asked last.
+    /// Whether [`PathSet::note_usable`] was called since the last call of this method.
     pub(crate) const fn take_newly_usable(&mut self) -> bool {
         core::mem::replace(&mut self.sizes_unasked, false)
     }
 
-    /// The path with exactly these ends.
+    /// The path with exactly these addresses.
     pub(crate) fn between(&self, addr: PathAddr) -> Option<PathId> {
         let mut all = self.ids().zip(&self.inner);
         all.find(|(_, path)| path.addr == addr).map(|(id, _)| id)
@@ -313,7 +312,7 @@ impl PathSet {
         earliest(self.iter().map(moment))
     }
 
-    /// A usable path other than `this`, if there is one: where what was not answered on `this` leaves next.
+    /// A usable path other than `this`, if there is one, for retransmissions of what was not acknowledged on `this`.
     pub(crate) fn another_usable(&self, this: PathId) -> Option<PathId> {
         let is_another = |facts: &&PathFacts| facts.is_usable() && facts.id != this;
         self.facts.iter().find(is_another).map(|facts| facts.id)
@@ -324,8 +323,8 @@ impl PathSet {
     }
 
     //= rfc9260 6-9, 6.9-6, 6.9-11, 7.3-3, 7.3-4
-    /// Length to which messages are cut for `path`: a chunk shall fit every path that may have to take it, so that
-    /// what is lost on one fits the others (AMDCS, RFC 9260 §6.9). Paths out of use do not hold the others down.
+    /// Fragment length for `path`. A chunk should fit every usable path, so that it can be retransmitted on any of them (AMDCS, RFC
+    /// 9260 §6.9). Unusable paths do not limit it.
     pub(crate) fn cut_length(&self, path: PathId) -> usize {
         let own = self.fact(path).max_data_chunk;
         let takes_part = |facts: &&PathFacts| {
@@ -339,21 +338,21 @@ impl PathSet {
         smallest.into()
     }
 
-    /// Whether the peer is known to be at the far end of `id`, which may be the only one and dead.
+    /// Whether the address of path `id` is confirmed; the path may be inactive.
     pub(crate) fn is_confirmed(&self, id: PathId) -> bool {
         let facts = path_facts(&self.facts, id);
         facts.is_some_and(|facts| facts.reachability != Reachability::Unconfirmed)
     }
 
-    /// Whether there is any path that may carry more than heartbeats. There always is, unless the peer deleted the
-    /// addresses of all others.
+    /// Whether any path is confirmed, so that it may carry more than heartbeats. This holds unless the peer has deleted all
+    /// confirmed addresses.
     pub(crate) fn any_confirmed(&self) -> bool {
         self.facts
             .iter()
             .any(|facts| facts.reachability != Reachability::Unconfirmed)
     }
 
-    /// The path for what has no path of its own: the primary one if it works, else the best of the others.
+    /// The path for chunks that are not bound to one: the primary path if it is usable, otherwise the best of the others.
     pub(crate) fn best(&self) -> PathId {
         let first = |fit: fn(&PathFacts) -> bool| {
             let fit = self.facts.iter().filter(|facts| fit(facts));
@@ -385,17 +384,17 @@ impl PathSet {
     }
 }
 
-/// Whether a packet that came to `arrived` came to `known`, which may be unspecified.
+/// Whether the local address `known`, which may be unspecified, covers the address `arrived`.
 pub(crate) fn covers(known: SocketAddr, arrived: SocketAddr) -> bool {
     known == arrived
         || (known.ip().is_unspecified() && known.port() == arrived.port())
         || arrived.ip().is_unspecified()
 }
 
-/// Which sizes may packets have?
+/// Packet sizes of a path: searched or fixed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
-    /// The largest IP packet that we would like to send.
+    /// The largest IP packet to send, in bytes.
     pub(crate) largest: u16,
     pub(crate) choice: PathMtuChoice,
 }
@@ -422,11 +421,11 @@ impl Sizes {
     }
 }
 
-/// SCTP's share of an IP packet of `mtu` bytes.
+/// Length of the SCTP packet in an IP packet of `mtu` bytes.
 pub(crate) fn max_packet(addr: &PathAddr, mtu: u16) -> u16 {
     let ip_header = if addr.remote.is_ipv4() { 20 } else { 40 };
     let udp_header = if addr.remote.port() == 0 { 0 } else { 8 };
-    // Chunks are padded to four bytes, so a packet length that is no multiple of four cannot be used up.
+    // Chunks are padded to four bytes, so only multiples of four can be used.
     (mtu.max(SMALLEST_MTU) - ip_header - udp_header) & !3
 }
 

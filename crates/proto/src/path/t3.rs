@@ -1,4 +1,4 @@
-//! T3-rtx timer. When is the oldest chunk of a path overdue? The T3-rtx timer of RFC 9260 §6.3.2, one for each path.
+//! T3-rtx timer of a path (RFC 9260 §6.3.2).
 
 use core::time::Duration;
 
@@ -6,8 +6,8 @@ use anabranch_types::{Instant, UnwrappedTsn};
 
 /// The T3-rtx timer of one path.
 ///
-/// The *smart* form (CMT): it belongs to the oldest outstanding chunk of the path and restarts when another
-/// chunk becomes the oldest, or when the oldest is sent again. That covers R1 to R4 of RFC 9260 §6.3.2.
+/// The timer belongs to the earliest outstanding chunk of the path. It restarts when another chunk becomes the earliest, or when
+/// the earliest is retransmitted. That implements R1 to R4 of RFC 9260 §6.3.2.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct T3 {
     running: Option<Running>,
@@ -18,7 +18,7 @@ struct Running {
     oldest: UnwrappedTsn,
     oldest_sent_at: Instant,
     expires: Instant,
-    /// It runs on although nothing is outstanding.
+    /// Whether the timer runs although no chunk is outstanding.
     stays: bool,
 }
 
@@ -28,7 +28,7 @@ impl T3 {
     }
 
     //= rfc9260 6.1-19, 6.1-20, 6.1-21, 6.1-22, 6.3.3-1
-    /// Adapts the timer to the oldest outstanding chunk of the path, after anything was sent or acknowledged.
+    /// Adapts the timer to the earliest outstanding chunk of the path, after chunks were sent or acknowledged.
     pub(crate) fn follow(&mut self, oldest: Option<(UnwrappedTsn, Instant)>, rto: Duration, now: Instant) {
         let Some((oldest, oldest_sent_at)) = oldest else {
             self.running.take_if(|running| !running.stays);
@@ -48,8 +48,8 @@ impl T3 {
         }
     }
 
-    /// What the path owed first was taken from it, by no acknowledgement and no fault of the timer: it runs on for what
-    /// is the oldest now, and stops if there is nothing.
+    /// Continues the timer after the earliest chunk was moved to another path: it runs on for the chunk that is the earliest now,
+    /// and stops if there is none.
     pub(crate) fn run_on(&mut self, oldest: Option<(UnwrappedTsn, Instant)>) {
         self.running = self
             .running
@@ -62,20 +62,20 @@ impl T3 {
             });
     }
 
-    /// What the path owes will be taken from it, and it has to answer for that all the same, or its silence would never
-    /// be noticed: the timer runs until it expires or is stopped, unless a heartbeat is answered before.
+    /// Keeps the timer running although all chunks are about to be moved to other paths; otherwise the failure of this path would
+    /// never be detected. It runs until it expires or is stopped, unless a HEARTBEAT ACK arrives before.
     pub(crate) fn stay(&mut self) {
         if let Some(running) = &mut self.running {
             running.stays = true;
         }
     }
 
-    /// The path answered for what was taken from it.
+    /// Ends the effect of [`T3::stay`]: the path has proved reachable.
     pub(crate) fn release(&mut self) {
         self.running.take_if(|running| running.stays);
     }
 
-    /// The path answered while the timeout was backed off: it expires no later than a timeout from now.
+    /// Shortens the timer to at most `rto` from now, because the path has proved reachable while the RTO was backed off.
     pub(crate) fn hasten(&mut self, rto: Duration, now: Instant) {
         if let Some(running) = &mut self.running {
             running.expires = running.expires.min(now + rto);

@@ -1,19 +1,18 @@
-//! Tail loss probe. When is the tail of a path's data probed? The timer of a tail-loss probe (RFC 8985 §7), one for each
-//! path.
+//! Tail loss probe timer of a path (RFC 8985 §7).
 
 use anabranch_types::Instant;
 
-/// Where the probing of one path stands.
+/// State of the tail loss probe of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum TailProbe {
-    /// There is nothing to probe, or somebody else will find it.
+    /// No probe is needed: no data is outstanding, or another mechanism detects its loss.
     #[default]
     Idle,
-    /// A probe is due if nothing is sent or acknowledged before this moment.
+    /// A probe is due at this time unless data is sent or acknowledged before.
     At(Instant),
-    /// A probe leaves with the next packet.
+    /// A probe is sent with the next packet.
     Due,
-    /// A probe has left, and nothing was acknowledged since: there is no second one.
+    /// A probe has been sent and no data acknowledged since, so no second one follows.
     Out,
 }
 
@@ -25,31 +24,31 @@ impl TailProbe {
         }
     }
 
-    /// Something was sent or acknowledged, so that a probe would be due at `at`.
+    /// Sets the time of the probe, after data was sent or acknowledged.
     pub(crate) fn follow(&mut self, at: Option<Instant>) {
         if matches!(self, Self::Idle | Self::At(_)) {
             *self = at.map_or(Self::Idle, Self::At);
         }
     }
 
-    /// Something was acknowledged, or all is lost.
+    /// Ends the probing, because data was acknowledged or all of it is lost.
     pub(crate) fn settle(&mut self) {
         *self = Self::Idle;
     }
 
-    /// The clock shows `now`.
+    /// Makes the probe due if its time has come.
     pub(crate) fn expire(&mut self, now: Instant) {
         if matches!(self, Self::At(at) if *at <= now) {
             *self = Self::Due;
         }
     }
 
-    /// Whether a probe is to leave now.
+    /// Whether a probe is due.
     pub(crate) fn is_due(self) -> bool {
         self == Self::Due
     }
 
-    /// The probe that was due leaves, or there is nothing any more that it could probe.
+    /// Notes that the probe is sent, or that there is nothing left to probe.
     pub(crate) fn leave(&mut self) {
         *self = Self::Out;
     }
