@@ -1,5 +1,4 @@
-//! Delayed acknowledgement. When is a SACK sent? When the ack policy says, or at once where RFC 9260 §6.2 leaves no
-//! choice.
+//! Delayed acknowledgement: when a SACK is sent. The ack policy decides, except where RFC 9260 §6.2 requires an immediate SACK.
 
 use core::time::Duration;
 
@@ -10,14 +9,14 @@ use anabranch_types::{Instant, PathId, UnwrappedTsn};
 /// RFC 9260 §6.2: the delay of an acknowledgement MUST NOT exceed 500 ms, whatever a policy says.
 const MAX_DELAY: Duration = Duration::from_millis(500);
 
-/// Whether a SACK goes into the next packet.
+/// Whether the next packet carries a SACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SackWanted {
-    /// There is nothing to say.
+    /// No SACK is needed.
     No,
-    /// It rides along with a packet that leaves anyway.
+    /// A SACK is bundled with a packet that is sent anyway.
     May,
-    /// It is a reason to send a packet.
+    /// A SACK is due, also in a packet of its own.
     Must,
 }
 
@@ -28,10 +27,10 @@ enum Due {
     Now,
 }
 
-/// What the DATA chunks of the packet at hand did.
+/// Effects of the DATA chunks of the current packet.
 #[derive(Debug, Default)]
 struct PacketSoFar {
-    /// The highest TSN that was not there before.
+    /// The highest TSN that is new.
     highest_new: Option<UnwrappedTsn>,
     duplicate: bool,
     dropped: bool,
@@ -39,7 +38,7 @@ struct PacketSoFar {
     immediate: bool,
 }
 
-/// Gathers what a packet did, asks the policy, and keeps the answer until a SACK is sent.
+/// Collects the effects of a packet, asks the policy, and keeps its decision until a SACK is sent.
 #[derive(Debug)]
 pub(super) struct AckSchedule {
     due: Due,
@@ -80,7 +79,8 @@ impl AckSchedule {
     }
 
     //= rfc9260 6.2-10, 6.2-11
-    /// All chunks of the packet were seen; `lowest_missing` is the first gap, if there is one now. Tells whether one of them had the I bit.
+    /// Ends a packet; `lowest_missing` is the first missing TSN, if there is a gap. Returns whether one of its chunks had the I
+    /// bit.
     pub(super) fn packet_done(
         &mut self,
         path: PathId,
@@ -105,8 +105,7 @@ impl AckSchedule {
             },
             now,
         );
-        // RFC 9260 §6.2: after a drop, and after a packet with duplicates and nothing new, a SACK MUST follow
-        // at once.
+        // RFC 9260 §6.2: a dropped chunk, and a packet with duplicates and no new data, MUST be followed by an immediate SACK.
         let no_choice = packet.dropped || (packet.duplicate && packet.highest_new.is_none());
         match answer {
             _ if no_choice => self.force(),
@@ -116,7 +115,7 @@ impl AckSchedule {
         packet.immediate
     }
 
-    /// A SACK is due at once.
+    /// Makes a SACK due at once.
     pub(super) fn force(&mut self) {
         self.due = Due::Now;
     }
@@ -129,7 +128,7 @@ impl AckSchedule {
         }
     }
 
-    /// When a delayed SACK becomes due; `None` also when one is due already, for then no timer is needed.
+    /// The time at which a delayed SACK becomes due; `None` also if one is due already, as it needs no timer.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match self.due {
             Due::By(at) => Some(at),

@@ -1,5 +1,5 @@
-//! Readable TSNs. Which of the TSNs above the cumulative one can be read? Asked only where SACKs promise no more than
-//! that.
+//! Readable TSNs above the cumulative TSN: those of messages that the application can receive. Kept only for NR-SACKs that list
+//! no others as non-renegable.
 
 use alloc::collections::BTreeSet;
 
@@ -7,11 +7,11 @@ use anabranch_types::{IntervalSet, StreamId, UnwrappedTsn};
 
 use crate::user_data::UserData;
 
-/// Ranges of readable TSNs that are kept. A SACK has room for a third of them; without a limit, a peer that leaves out every
-/// second message could make each new one dear. What is not kept may be reneged on as far as the peer knows, which is no harm.
+/// Maximum number of ranges. A SACK has room for a third of them; without a limit, a peer that leaves out every second message
+/// could make each insertion slow. TSNs that are not kept are only not reported as non-renegable, which is harmless.
 const MAX_RANGES: usize = 1_024;
 
-/// A place in a stream: of DATA its Stream Sequence Number, of I-DATA its Message Identifier.
+/// Position of a message in its stream: the SSN of DATA, the MID of I-DATA.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Turn {
     pub(super) stream: StreamId,
@@ -19,7 +19,7 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Of the chunk; `None` if its message is unordered.
+    /// The position of a chunk; `None` if its message is unordered.
     pub(super) fn of(data: &UserData<'_>) -> Option<Self> {
         let number = match data {
             UserData::Data(data) => data.ssn.0.into(),
@@ -30,19 +30,19 @@ impl Turn {
     }
 }
 
-/// What arrived above the cumulative TSN, as far as it is known when it can be read: pieces of unordered messages only when
-/// everything below them is here, too.
+/// Received TSNs above the cumulative TSN and whether they can be read. Fragments of unordered messages count only when all TSNs
+/// below them have arrived.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     readable: IntervalSet,
-    /// No TSN below this one is kept there.
+    /// Lower bound of the TSNs that are kept.
     first: UnwrappedTsn,
-    /// By the turns that they wait for. A number stays no longer than its message waits.
+    /// TSNs of messages that wait, by the position that they wait for; removed when the message is delivered.
     waiting: BTreeSet<(StreamId, u32, UnwrappedTsn)>,
 }
 
 impl Arrivals {
-    /// Nothing has come above `cumulative`.
+    /// Creates an empty set above `cumulative`.
     pub(super) const fn above(cumulative: UnwrappedTsn) -> Self {
         Self {
             readable: IntervalSet::new(),
@@ -51,7 +51,7 @@ impl Arrivals {
         }
     }
 
-    /// A chunk came.
+    /// Adds a received chunk.
     pub(super) fn note(&mut self, tsn: UnwrappedTsn, data: &UserData<'_>) {
         let is_whole = data.flags().beginning && data.flags().ending;
         match Turn::of(data) {
@@ -63,7 +63,7 @@ impl Arrivals {
         }
     }
 
-    /// The message whose turn this is was handed on.
+    /// Notes that the message at this position was delivered.
     pub(super) fn pass(&mut self, turn: Turn) {
         let at = |tsn: u64| (turn.stream, turn.number, UnwrappedTsn(tsn));
         while let Some(found) = self.waiting.range(at(0)..=at(u64::MAX)).next().copied() {
@@ -72,13 +72,13 @@ impl Arrivals {
         }
     }
 
-    /// All up to `cumulative` is here, and no SACK lists it any more.
+    /// Removes TSNs up to `cumulative`, which SACKs no longer list.
     pub(super) fn forget_up_to(&mut self, cumulative: UnwrappedTsn) {
         self.first = cumulative.next();
         self.readable.remove_below(self.first.0);
     }
 
-    /// What is above the cumulative TSN and can be read.
+    /// The readable TSNs above the cumulative TSN.
     pub(super) const fn readable(&self) -> &IntervalSet {
         &self.readable
     }

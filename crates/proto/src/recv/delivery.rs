@@ -1,10 +1,10 @@
-//! Delivery. Which messages wait for the application? Whole ones, in the order in which they became deliverable.
+//! Delivery queue: complete messages for the application, in the order in which they became deliverable.
 
 use alloc::collections::VecDeque;
 
 use crate::message::ReceivedMessage;
 
-/// Slots that an empty queue keeps; more would weigh on associations that fell idle after a burst.
+/// Capacity that an empty queue keeps; more would waste memory in associations that are idle after a burst.
 const KEPT_SLOTS: usize = 16;
 
 /// The queue between the protocol and the application.
@@ -26,7 +26,7 @@ impl Delivery {
         Some(message)
     }
 
-    /// How long each of them is, in bytes.
+    /// Length of each message in bytes.
     pub(super) fn lengths(&self) -> impl Iterator<Item = usize> + '_ {
         self.messages.iter().map(|message| message.payload.len())
     }

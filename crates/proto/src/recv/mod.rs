@@ -1,9 +1,8 @@
-//! Receiver. How does a DATA chunk become the application's message, and what does the peer hear of it?
+//! Receiver of user data. How do DATA chunks become messages, and how are they acknowledged?
 //!
-//! A new chunk passes four questions, each in its own file: is its TSN new ([`tracker`]), is there room for
-//! it ([`window`]), does it fit its neighbours ([`reassembly`]), is a message deliverable now ([`delivery`])?
-//! After the last chunk of a packet [`ack_schedule`] decides when the SACK leaves, and [`sack`] writes it.
-//! What was acknowledged is never thrown away.
+//! A chunk passes four steps, each in its own file: is its TSN new ([`tracker`]), is there room for it ([`window`]), does it agree
+//! with its neighbours ([`reassembly`]), which messages are deliverable now ([`delivery`])? After the last chunk of a packet
+//! [`ack_schedule`] decides when a SACK is sent, and [`sack`] writes it. The receiver never reneges.
 
 mod ack_schedule;
 mod arrivals;
@@ -33,53 +32,53 @@ use crate::message::ReceivedMessage;
 use crate::user_data::UserData;
 use crate::violation::Violation;
 
-/// What can only be read after more has come fills the buffer, so that nothing more can come: parts of too many messages
-/// (RFC 8260 leaves it to the sender not to do that), one in pieces so small that their overhead fills it, or messages
-/// that wait for numbers which the sender left out.
+/// The buffer is full of data that cannot be delivered before more arrives: fragments of too many messages (RFC 8260 leaves it to
+/// the sender to avoid that), fragments so small that their overhead fills the memory, or messages that wait for a missing sequence
+/// number.
 const TOO_MUCH_BEGUN: Violation = Violation::Protocol("messages begun exceed the receive buffer");
 
-/// What a receiver needs to know about its association.
+/// Configuration of a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ReceiverConfig {
-    /// The peer's first TSN.
+    /// The peer's initial TSN.
     pub(crate) initial_tsn: Tsn,
-    /// User bytes that may wait for the application; at least one message always may.
+    /// Receive buffer in bytes of user data; there is always room for one message.
     pub(crate) buffer: u64,
-    /// The largest message that is put together, in bytes.
+    /// Maximum message length in bytes.
     pub(crate) max_message: usize,
-    /// Streams from the peer, numbered from 0.
+    /// Number of inbound streams.
     pub(crate) inbound_streams: u16,
-    /// Whether data comes in I-DATA chunks, and in DATA chunks otherwise (RFC 8260 §2.2.1).
+    /// Whether data arrives in I-DATA chunks instead of DATA chunks (RFC 8260 §2.2.1).
     pub(crate) interleaving: bool,
 }
 
-/// What became of a DATA chunk.
+/// Result of handling a DATA chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DataOutcome {
-    /// It is new and ours.
+    /// New and accepted.
     Accepted,
-    /// It was here before.
+    /// Received before.
     Duplicate,
-    /// Dropped and not acknowledged: the peer must send it again.
+    /// Dropped and not acknowledged, so the peer has to retransmit it.
     NoRoom,
-    /// Acknowledged, its payload thrown away; the peer is owed an ERROR (RFC 9260 §6.5).
+    /// Acknowledged and its payload discarded; an ERROR is sent (RFC 9260 §6.5).
     InvalidStream,
 }
 
-/// Counts since the beginning of the association.
+/// Counters since the start of the association.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct ReceiveStatistics {
-    /// DATA chunks that were new and ours.
+    /// DATA chunks accepted.
     pub(crate) chunks: u64,
-    /// Their user bytes.
+    /// Bytes of user data in them.
     pub(crate) bytes: u64,
-    /// Messages that the application took.
+    /// Messages received by the application.
     pub(crate) messages: u64,
-    /// DATA chunks that came again.
+    /// Duplicate DATA chunks.
     pub(crate) duplicates: u64,
-    /// DATA chunks that were dropped for want of room.
+    /// DATA chunks dropped for lack of room.
     pub(crate) dropped: u64,
-    /// DATA chunks on streams that do not exist.
+    /// DATA chunks on invalid streams.
     pub(crate) invalid_stream: u64,
 }
 
@@ -93,7 +92,7 @@ pub(crate) struct Receiver {
     schedule: AckSchedule,
     sack: SackWriter,
     statistics: ReceiveStatistics,
-    /// Kept if SACKs promise no more than what can be read.
+    /// Present if NR-SACKs list only readable TSNs as non-renegable.
     arrivals: Option<Arrivals>,
 }
 
@@ -111,7 +110,7 @@ impl Receiver {
         }
     }
 
-    /// The same, knowing what it needs to know for what SACKs are to promise.
+    /// Configures which TSNs are reported as non-renegable.
     pub(crate) fn promising(self, nr_sack: NrSackChoice) -> Self {
         let asks = matches!(nr_sack, NrSackChoice::Delivered(_));
         Self {
@@ -120,8 +119,8 @@ impl Receiver {
         }
     }
 
-    /// The receiver of the association that takes this one's place after the peer restarted. Whole messages that
-    /// the application has not taken yet were acknowledged to the old peer, so they are kept.
+    /// Creates the receiver of the new association after a restart of the peer. It keeps complete messages that the application has
+    /// not received yet, because they were acknowledged before the restart.
     pub(crate) fn restart(&mut self, config: ReceiverConfig) -> Self {
         let mut anew = Self::new(config);
         anew.delivery = mem::take(&mut self.delivery);
@@ -134,8 +133,8 @@ impl Receiver {
         anew
     }
 
-    /// The buffer has `buffer` bytes from now on, and holds messages as long as `max_message`, which is no less than
-    /// before. A larger one is told at once.
+    /// Sets the size of the buffer to `buffer` bytes and the maximum message length to `max_message`, which may not decrease. A
+    /// larger window is advertised at once.
     pub(crate) fn resize(&mut self, buffer: u64, max_message: usize) {
         let before = self.window.offer();
         self.tracker.resize(buffer);
@@ -146,11 +145,11 @@ impl Receiver {
         }
     }
 
-    /// A chunk of user data arrived. After the last one of a packet comes [`Receiver::packet_done`].
+    /// Handles a chunk of user data. [`Receiver::packet_done`] follows after the last chunk of a packet.
     ///
     /// # Errors
-    /// What no sender may send: no user data, the other kind of chunk, impossible sequences of fragments, numbers used twice, messages
-    /// beyond the limit. The association must end; the receiver is of no use any more.
+    /// Protocol violations: a chunk without user data or of the other type, an impossible sequence of fragments, a repeated sequence
+    /// number, a message above the size limit. The association must end, and the receiver must not be used again.
     pub(crate) fn on_user_data(&mut self, data: &UserData<'_>) -> Result<DataOutcome, Violation> {
         self.reassembly.check_kind(data)?;
         let payload = data.payload();
@@ -213,15 +212,13 @@ impl Receiver {
         Ok(())
     }
 
-    /// All chunks of a packet with DATA were handed in; `path` is the one it came over. Tells whether the peer wants
-    /// it answered at once (I bit).
+    /// Ends a packet with DATA that arrived over `path`. Returns whether the peer requests an immediate SACK (I bit).
     pub(crate) fn packet_done(&mut self, path: PathId, policy: &mut dyn AckPolicy, now: Instant) -> bool {
         self.schedule
             .packet_done(path, self.tracker.lowest_missing(), policy, now)
     }
 
-    /// Whether the next packet carries a SACK. Also after the application took messages: a window that opened
-    /// again must be told.
+    /// Whether the next packet carries a SACK, also for a window update after the application has received messages.
     pub(crate) fn sack_wanted(&self, now: Instant) -> SackWanted {
         match self.schedule.wanted(now) {
             SackWanted::No | SackWanted::May if self.window.update_is_due() => SackWanted::Must,
@@ -229,24 +226,23 @@ impl Receiver {
         }
     }
 
-    /// When a delayed SACK becomes due. `None` if none waits, or if one is due already.
+    /// The time at which a delayed SACK becomes due; `None` if there is none or one is due already.
     pub(crate) fn sack_deadline(&self) -> Option<Instant> {
         self.schedule.deadline()
     }
 
-    /// Where the last packet with DATA came from, and so where the SACK goes (RFC 9260 §6.7) unless a policy
-    /// says otherwise.
+    /// The path of the last packet with DATA, to which the SACK is sent (RFC 9260 §6.7) unless a policy selects another.
     pub(crate) fn last_data_path(&self) -> PathId {
         self.schedule.last_data_path()
     }
 
-    /// A SACK is due at once, as in the state SHUTDOWN-SENT for every packet with DATA (RFC 9260 §9.2).
+    /// Makes a SACK due at once, as for every packet with DATA in SHUTDOWN-SENT (RFC 9260 §9.2).
     pub(crate) fn force_sack(&mut self) {
         self.schedule.force();
     }
 
     //= rfc9260 6.2-16, 6.2-27
-    /// Puts a SACK into the packet and takes it for sent; `false`, and nothing changed, if it does not fit.
+    /// Writes a SACK into the packet and counts it as sent; returns `false` without any change if it does not fit.
     pub(crate) fn write_sack(&mut self, builder: &mut PacketBuilder<'_>, form: SackForm) -> bool {
         let packets = u8::try_from(self.schedule.packets_since_sack()).unwrap_or(u8::MAX);
         let packet_count = form.reports_packet_count.then_some(packets);
@@ -263,7 +259,7 @@ impl Receiver {
         true
     }
 
-    /// The next whole message, in the order in which they became deliverable.
+    /// The next complete message, in the order in which messages became deliverable.
     pub(crate) fn receive(&mut self) -> Option<ReceivedMessage> {
         let message = self.delivery.pop()?;
         self.window.release(message.payload.len());
@@ -272,17 +268,17 @@ impl Receiver {
         Some(message)
     }
 
-    /// Whether [`Receiver::receive`] has something.
+    /// Whether [`Receiver::receive`] would return a message.
     pub(crate) fn readable(&self) -> bool {
         !self.delivery.is_empty()
     }
 
-    /// Everything up to this TSN has arrived.
+    /// The cumulative TSN.
     pub(crate) fn cumulative(&self) -> Tsn {
         self.tracker.cumulative().wrap()
     }
 
-    /// The window as a SACK would advertise it now; before any DATA, what INIT and INIT ACK advertise.
+    /// The a_rwnd that a SACK would advertise now; before any DATA, that of INIT and INIT ACK.
     pub(crate) fn a_rwnd(&self) -> u32 {
         u32::try_from(self.window.offer()).unwrap_or(u32::MAX)
     }
@@ -293,7 +289,7 @@ impl Receiver {
         self.tracker.lowest_missing().is_some()
     }
 
-    /// User bytes that arrived and that the application has not taken.
+    /// Bytes of user data that the application has not received yet.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.window.held()
     }
@@ -302,18 +298,15 @@ impl Receiver {
         self.statistics
     }
 
-    // Stream reset (RFC 6525) will set expected SSNs back to 0 once the cumulative TSN has passed the
-    // sender's last assigned one; that belongs here, between `reassembly` and `tracker`.
-
-    /// Whether there will never be more room if there is none for this chunk: it is the one that all others wait for, and
-    /// nothing can be read.
+    /// Whether dropping this chunk for lack of room would block the association for ever: all others wait for it, and no message
+    /// can be received.
     fn is_stuck_without(&self, tsn: UnwrappedTsn) -> bool {
         tsn == self.tracker.cumulative().next() && self.delivery.is_empty()
     }
 
-    /// Whether the chunk can be read at once, and finds the room of what all others wait for. RFC 9260 §6.2 has a chunk above
-    /// all others dropped while the window is shut. But it may be the last in the order of TSNs and the first in that of its
-    /// stream, as of a sender that lets later messages leave early; and nothing else would ever open the window.
+    /// Whether the chunk is accepted although the window is closed, because it can be delivered at once. RFC 9260 §6.2 drops a
+    /// chunk with the highest TSN while the window is closed. But a sender that sends messages out of order may give the first
+    /// message of a stream the highest TSN, and then only that message can open the window.
     fn opens_the_window(&self, data: &UserData<'_>) -> bool {
         let is_whole = data.flags().beginning && data.flags().ending;
         let is_its_turn = |turn: Turn| turn == self.reassembly.next_turn(turn.stream);

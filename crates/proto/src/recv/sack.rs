@@ -1,4 +1,4 @@
-//! SACK writer. What does a SACK say? As much as fits, from the lowest TSN up (RFC 9260 §6.7).
+//! SACK writer. A SACK reports as many gap ack blocks as fit, from the lowest TSN up (RFC 9260 §6.7).
 
 use alloc::vec::Vec;
 use core::mem;
@@ -10,33 +10,34 @@ use anabranch_wire::{GapBlock, OutboundNrSack, OutboundSack, PacketBuilder};
 
 use super::tracker::Tracker;
 
-/// What a SACK promises to keep, so that the peer may free it. This receiver never throws anything away, but it need not say so.
+/// Which TSNs a SACK reports as non-renegable, so that the peer may free them. The receiver never reneges, but need not announce
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Promises {
-    /// Nothing: it is a plain SACK.
+    /// None: a plain SACK.
     Nothing,
-    /// All that it reports.
+    /// All reported TSNs.
     Arrived,
-    /// What the application can read.
+    /// Those that the application can receive.
     Readable,
 }
 
-/// How much a SACK says, and in which form.
+/// Form and limits of a SACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SackForm {
-    /// In its flags stands how many packets it acknowledges (DAC).
+    /// Whether its flags have the number of packets that it covers (DAC).
     pub(crate) reports_packet_count: bool,
-    /// Whether it is an NR-SACK, and of what.
+    /// Which TSNs are non-renegable; `Nothing` for a plain SACK.
     pub(crate) promises: Promises,
-    /// The most gap blocks.
+    /// Maximum number of gap ack blocks.
     pub(crate) max_blocks: usize,
-    /// The last TSN reported, as an offset from the cumulative one (D. Sarnow, "SACK Handling for CMT-SCTP in the
+    /// Maximum offset of reported TSNs from the cumulative TSN (D. Sarnow, "SACK Handling for CMT-SCTP in the
     /// FreeBSD Kernel", HAW Hamburg 2017, §6.2.2).
     pub(crate) reach: u16,
 }
 
 impl SackForm {
-    /// What `recipe` says about the length of SACKs; of the plain form.
+    /// A plain SACK with the limits of `recipe`.
     pub(crate) fn of(recipe: &PolicyRecipe) -> Self {
         Self {
             reports_packet_count: false,
@@ -60,7 +61,7 @@ impl SackForm {
     }
 }
 
-/// Writes SACKs; keeps the list of blocks between them, so that none is allocated anew.
+/// Writes SACKs; keeps the memory of the block list between them.
 #[derive(Debug, Default)]
 pub(super) struct SackWriter {
     blocks: Vec<GapBlock>,
@@ -69,11 +70,11 @@ pub(super) struct SackWriter {
 
 impl SackWriter {
     //= rfc9260 6.2-18, 6.7-6, 6.7-7
-    /// Puts one SACK into the packet; `false` if it does not fit, or none of the blocks that it should have: without
-    /// any it would say that there are none.
+    /// Writes one SACK into the packet; returns `false` if it does not fit, or if none of its gap ack blocks fits: without blocks
+    /// it would report that nothing above the cumulative TSN has arrived.
     ///
     /// RFC 9260 §6.7: one SACK that reports the gaps "from the lowest to highest TSNs, within the size
-    /// limit". Duplicates get the room that remains.
+    /// limit". Duplicate TSNs get the remaining room.
     pub(super) fn write(
         &mut self,
         builder: &mut PacketBuilder<'_>,
@@ -124,8 +125,7 @@ impl SackWriter {
         pushed.is_ok()
     }
 
-    /// Divides the blocks into those of TSNs that are `readable` and the others, the lowest first, as many as there are `entries`
-    /// for.
+    /// Divides the blocks into those of `readable` TSNs and others, lowest first, `entries` at most.
     fn divide(&mut self, cumulative: UnwrappedTsn, entries: usize, readable: &IntervalSet) {
         let whole = mem::take(&mut self.blocks);
         let mut known = readable.iter().peekable();
@@ -137,7 +137,7 @@ impl SackWriter {
                 }
                 let first = cumulative.0 + u64::from(at);
                 while known.next_if(|range| range.end <= first).is_some() {}
-                // What is next, as an offset; beyond all offsets if nothing is.
+                // The offset of the next TSN; above all offsets if there is none.
                 let offset = |tsn: u64| u16::try_from(tsn - cumulative.0).unwrap_or(u16::MAX);
                 let (list, end) = match known.peek() {
                     Some(range) if range.start <= first => (&mut self.kept, offset(range.end - 1)),

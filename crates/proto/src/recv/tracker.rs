@@ -1,53 +1,53 @@
-//! TSN tracker. Which TSNs are here? All up to the cumulative point, ranges above it, and some of them twice.
+//! TSN tracker: the received TSNs, as cumulative TSN, ranges above it, and duplicates.
 
 use alloc::vec::Vec;
 
 use anabranch_types::{IntervalSet, Tsn, UnwrappedTsn};
 use anabranch_wire::GapBlock;
 
-/// How far above the cumulative TSN a TSN may lie, besides one for each byte of the buffer.
+/// Maximum offset of an accepted TSN from the cumulative TSN, in addition to the size of the buffer in bytes.
 ///
-/// A SACK cannot report TSNs further up than a 16-bit offset (RFC 9260 §3.3.4). To an honest sender they stay
-/// outstanding, and of those it has at most one for each byte of our window.
+/// A SACK cannot report TSNs beyond a 16-bit offset (RFC 9260 §3.3.4). At a compliant sender such TSNs stay outstanding, and it has
+/// at most one outstanding TSN for each byte of our window.
 const REPORTABLE: u64 = u16::MAX as u64;
 
-/// If the buffer would allow more: well within the half of the space that serial numbers can tell apart.
+/// Upper limit of that offset for large buffers, within the half of the number space that serial numbers can compare.
 const MAX_REACH: u64 = 1 << 30;
 
-/// How many ranges are kept above the cumulative TSN: 128 KiB of them, and no insertion moves more than that.
+/// Maximum number of ranges above the cumulative TSN: they take 128 KiB, which bounds the cost of an insertion.
 ///
-/// A TSN that would open one more is dropped. The one after the cumulative TSN never does, so there is
-/// progress.
+/// A TSN that would need another range is dropped. The one after the cumulative TSN never needs one, so progress is always
+/// possible.
 const MAX_RANGES: usize = 8_192;
 
-/// How many duplicates are remembered for the next SACK; reporting them is a SHOULD (RFC 9260 §6.2).
+/// Maximum number of duplicates in the next SACK; reporting them is a SHOULD (RFC 9260 §6.2).
 const MAX_DUPLICATES: usize = 64;
 
-/// What is known about an arriving TSN.
+/// Classification of a received TSN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Sighting {
     New(NewTsn),
-    /// It was here before, or is older than everything we can tell apart.
+    /// Received before, or too old to be distinguished from that.
     Duplicate,
-    /// Too far up, or one range too many: it must come again later.
+    /// Too high, or one range too many: the peer has to retransmit it.
     OutOfReach,
 }
 
-/// A TSN that was not here before, with its wraps counted.
+/// A new TSN, unwrapped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct NewTsn {
     pub(super) tsn: UnwrappedTsn,
     pub(super) position: Position,
 }
 
-/// Where a new TSN lies among those that are here.
+/// Position of a new TSN among the received ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Position {
-    /// Above all of them.
+    /// Above all received TSNs.
     AboveAll,
-    /// Below one, and above another that is missing: it (partly) fills a gap.
+    /// Fills a gap, at least partly, but not at the lowest missing TSN.
     InGap,
-    /// Below one, and the lowest that is missing: all above wait for it.
+    /// The lowest missing TSN, for which all higher ones wait.
     LowestMissing,
 }
 
@@ -55,12 +55,12 @@ fn reach(buffer: u64) -> u64 {
     REPORTABLE.saturating_add(buffer).min(MAX_REACH)
 }
 
-/// The TSNs that were accepted. None is ever taken back: this receiver does not renege.
+/// The accepted TSNs. The receiver does not renege on any.
 #[derive(Debug)]
 pub(super) struct Tracker {
     cumulative: UnwrappedTsn,
     highest: UnwrappedTsn,
-    /// Never holds the TSN after the cumulative one.
+    /// TSNs above the cumulative TSN; never contains the one directly after it.
     above: IntervalSet,
     reach: u64,
     duplicates: Vec<Tsn>,
@@ -78,12 +78,12 @@ impl Tracker {
         }
     }
 
-    /// The buffer has `buffer` bytes from now on. What was within reach stays so.
+    /// Adapts the maximum offset to a buffer of `buffer` bytes. It never decreases.
     pub(super) fn resize(&mut self, buffer: u64) {
         self.reach = self.reach.max(reach(buffer));
     }
 
-    /// Judges `tsn`; [`Tracker::record`] then makes it ours.
+    /// Classifies `tsn` without recording it; see [`Tracker::record`].
     pub(super) fn look(&self, tsn: Tsn) -> Sighting {
         let tsn = self.cumulative.nearest(tsn);
         let is_next = tsn == self.cumulative.next();
@@ -103,7 +103,7 @@ impl Tracker {
         Sighting::New(NewTsn { tsn, position })
     }
 
-    /// Makes a new TSN ours. `true` if that opened a gap or filled (part of) one.
+    /// Records a new TSN. Returns whether that opened a gap or filled one at least partly.
     pub(super) fn record(&mut self, tsn: UnwrappedTsn) -> bool {
         debug_assert!(!self.has(tsn), "TSN {tsn:?} is here already");
         let at_the_end = tsn == self.highest.next();
@@ -131,7 +131,7 @@ impl Tracker {
         &self.duplicates
     }
 
-    /// Whether `tsn` arrived, or comes before the association's first one.
+    /// Whether `tsn` was received, or lies before the initial TSN.
     pub(super) fn has(&self, tsn: UnwrappedTsn) -> bool {
         tsn <= self.cumulative || (tsn <= self.highest && self.above.contains(tsn.0))
     }
@@ -140,12 +140,12 @@ impl Tracker {
         self.cumulative
     }
 
-    /// The lowest TSN below the highest one that is not here.
+    /// The lowest missing TSN below the highest received one.
     pub(super) fn lowest_missing(&self) -> Option<UnwrappedTsn> {
         (!self.above.is_empty()).then(|| self.cumulative.next())
     }
 
-    /// Adds what is above the cumulative TSN, lowest first, up to the offset `reach`, `most` blocks of it.
+    /// Appends the gap ack blocks, lowest first, up to the offset `reach` and at most `most` of them.
     pub(super) fn add_gap_blocks(&self, reach: u16, most: usize, blocks: &mut Vec<GapBlock>) {
         let cumulative = self.cumulative.0;
         let offset = |tsn: u64| (tsn - cumulative) as u16;

@@ -1,51 +1,49 @@
-//! Receiver window. How much may the peer still send? The receiver window (RFC 9260 §6.2): the buffer less what is held.
+//! Receive window (RFC 9260 §6.2): the receive buffer less the data in it.
 //!
-//! Two budgets limit what waits for the application: user bytes, which is what the peer counts too, and
-//! memory, in which every held chunk also costs [`CHUNK_OVERHEAD`]. The window is what remains of the scarcer
-//! one. For chunks of 64 bytes and more that is user bytes, exactly as the RFC describes; a flood of one-byte
-//! chunks runs out of memory first. So whatever a peer sends, the memory held is at most [`MEMORY_FACTOR`]
-//! times the buffer and two messages more.
+//! Two limits apply to buffered data: bytes of user data, which the peer counts as well, and memory, where each chunk also costs
+//! [`CHUNK_OVERHEAD`]. The window is what remains of the scarcer one. For chunks of 64 bytes and more that is user data, exactly as
+//! in the RFC; a flood of one-byte chunks reaches the memory limit first. So for any input, the memory in use is at most
+//! [`MEMORY_FACTOR`] times the buffer plus two messages.
 //!
-//! A small window is worse than none: the sender would fill it with a small packet, for ever (silly window
-//! syndrome). So the edge up to which the peer may send moves only by worthwhile steps, as RFC 1122 §4.2.3.3
-//! has it.
+//! A small window is not advertised, because the sender would fill it with small packets again and again (silly window syndrome).
+//! The right edge of the window moves only in steps of a useful size (RFC 1122 §4.2.3.3).
 
 use super::tracker::Position;
 
-/// What a held chunk costs beside its payload: handle, allocator's header and rounding, and its share of a
-/// tree node. The dearest chunk, a lone fragment that starts a run of its own, takes about this much.
+/// Memory of a buffered chunk beside its payload: handle, allocator overhead, and its share of a tree node. The most expensive
+/// chunk, a single fragment that starts a run, takes about this much.
 pub(super) const CHUNK_OVERHEAD: u64 = 192;
 
-/// How much memory may be used for each byte of buffer.
+/// Memory limit per byte of buffer.
 pub(super) const MEMORY_FACTOR: u64 = 4;
 
-/// Two full packets on Ethernet: opening the window by less is not worth a SACK, nor telling.
+/// Minimum step of the window, two full Ethernet packets: a smaller one is neither advertised nor worth a SACK.
 const WORTHWHILE: u64 = 2 * 1_500;
 
-/// The receive buffer of one association, as a balance.
+/// Accounting of an association's receive buffer.
 #[derive(Debug)]
 pub(super) struct Window {
-    /// The size of the buffer: what was asked for, or more while what was advertised before needs more.
+    /// Size of the buffer: as configured, or larger while the advertised window needs more.
     capacity: u64,
-    /// What was asked for.
+    /// Configured size.
     wanted: u64,
-    /// The largest message: chunks that fill gaps may exceed the budgets by this much, and by as much again the one that
-    /// all others wait for.
+    /// Maximum message length. Chunks that fill gaps may exceed the limits by this much, and the chunk that all others wait for by
+    /// as much again.
     reserve: u64,
-    /// User bytes held.
+    /// Bytes of user data in the buffer.
     payload: u64,
-    /// Chunks held; the fragments of a message become one when they are joined.
+    /// Chunks in the buffer; the fragments of a message count as one when they are joined.
     chunks: u64,
-    /// User bytes that ever arrived.
+    /// Total bytes of user data received.
     arrived: u64,
-    /// Up to where `arrived` may grow, by all that was advertised.
+    /// Right edge of the advertised window, as a value of `arrived`.
     edge: u64,
-    /// The application has something to read.
+    /// Whether the application has messages to receive.
     unread: bool,
 }
 
 impl Window {
-    /// An empty buffer of `buffer` bytes, or more if one message needs more.
+    /// Creates an empty buffer of `buffer` bytes, or of `max_message` if that is larger.
     pub(super) fn new(buffer: u64, max_message: usize) -> Self {
         let reserve = max_message as u64;
         let capacity = buffer.max(reserve);
@@ -62,10 +60,10 @@ impl Window {
     }
 
     //= rfc9260 3.3.2-12, 3.3.3-13
-    /// The buffer shall have `buffer` bytes, and hold messages as long as `max_message`.
+    /// Sets the size of the buffer and the maximum message length.
     ///
-    /// "A TCP receiver SHOULD NOT shrink the window, i.e., move the right window edge to the left" (RFC 1122 §4.2.2.16): a
-    /// smaller buffer keeps what was promised, and shrinks as that is used up and read.
+    /// "A TCP receiver SHOULD NOT shrink the window, i.e., move the right window edge to the left" (RFC 1122 §4.2.2.16): a smaller
+    /// buffer takes effect as the advertised window is used up and its data is received.
     pub(super) fn resize(&mut self, buffer: u64, max_message: usize) {
         self.reserve = max_message as u64;
         self.wanted = buffer.max(self.reserve);
@@ -73,13 +71,13 @@ impl Window {
         self.shrink();
     }
 
-    /// As far as promises allow.
+    /// Shrinks the buffer as far as the advertised window allows.
     fn shrink(&mut self) {
         let promised = self.payload + self.believed();
         self.capacity = self.capacity.min(self.wanted.max(promised));
     }
 
-    /// Whether a chunk of `len` user bytes may be accepted whose TSN lies there.
+    /// Whether a chunk of `len` bytes of user data at this position is accepted.
     pub(super) fn has_room(&self, len: usize, position: Position) -> bool {
         match position {
             //= rfc9260 6.2-2, 6.2-5
@@ -87,13 +85,12 @@ impl Window {
             // DATA chunk with a TSN larger than the largest TSN received so far."
             Position::AboveAll => self.offer() > 0,
             //= rfc9260 6.2-31
-            // RFC 9260 §6.2: a chunk that fills a gap SHOULD be accepted, at the expense of the largest TSN
-            // held. That one was acknowledged and is kept; there is as much room again instead. A peer that
-            // takes lost data off what is outstanding (§6.2.1 C) may fill the window a second time before it
-            // fills the gaps, and without room for them nobody could ever go on.
+            // RFC 9260 §6.2: a chunk that fills a gap SHOULD be accepted, at the expense of the largest TSN held. The receiver does
+            // not renege on that one and has extra room instead. A peer that subtracts lost data from outstanding data (§6.2.1 C)
+            // may fill the window a second time before it fills the gaps; without extra room the association would block.
             Position::InGap => self.has_spare_room(len, 0),
-            // Small messages take more memory than the window tells their sender. If they have used up the room for
-            // gaps, too, the message that begins here can still be read, and all that wait for it.
+            // Small messages take more memory than their sender counts. If they have used up the extra room, too, the message that
+            // starts here still has room of its own, and all that wait for it become deliverable.
             Position::LowestMissing => self.has_spare_room(len, self.reserve),
         }
     }
@@ -104,25 +101,25 @@ impl Window {
         self.payload + len as u64 <= payload && self.memory() <= memory.saturating_mul(MEMORY_FACTOR)
     }
 
-    /// `len` new user bytes arrived. They are not held yet.
+    /// Counts `len` bytes of new user data that arrived and are not in the buffer yet.
     pub(super) fn on_arrival(&mut self, len: usize) {
         self.arrived += len as u64;
     }
 
     //= rfc9260 6.2-25, 6.2-26, 6.2-28
-    /// A chunk of `len` user bytes is held from now on.
+    /// Adds a chunk of `len` bytes of user data to the buffer.
     pub(super) fn hold(&mut self, len: usize) {
         self.payload += len as u64;
         self.chunks += 1;
     }
 
-    /// `pieces` held chunks became one.
+    /// Notes that `pieces` chunks were joined into one.
     pub(super) fn join(&mut self, pieces: usize) {
         debug_assert!(self.chunks >= pieces as u64, "more chunks joined than held");
         self.chunks -= pieces as u64 - 1;
     }
 
-    /// A message of `len` user bytes, in one piece, went to the application.
+    /// Removes a message of `len` bytes, in one piece, which the application has received.
     pub(super) fn release(&mut self, len: usize) {
         debug_assert!(
             self.payload >= len as u64 && self.chunks > 0,
@@ -133,34 +130,33 @@ impl Window {
         self.shrink();
     }
 
-    /// Whether the application has something to read now.
+    /// Sets whether the application has messages to receive.
     pub(super) fn set_unread(&mut self, unread: bool) {
         self.unread = unread;
     }
 
-    /// User bytes held.
+    /// Bytes of user data in the buffer.
     pub(super) fn held(&self) -> u64 {
         self.payload
     }
 
-    /// What a SACK says now, in user bytes; see [`Window::on_advertised`].
+    /// The a_rwnd of a SACK that is sent now; see [`Window::on_advertised`].
     pub(super) fn offer(&self) -> u64 {
         let (room, believed) = (self.room(), self.believed());
-        // What is held and cannot be read waits for the peer. Reading will not open the window any further, so
-        // there is nothing to wait for, however small it is.
+        // If no message can be received, only the peer can make progress. The window will not open further, so it is advertised
+        // however small it is.
         let worth_telling = !self.unread || room.saturating_sub(believed) >= self.worthwhile();
         if worth_telling { room } else { room.min(believed) }
     }
 
-    /// The current offer went to the peer.
+    /// Notes that the current window was advertised to the peer.
     pub(super) fn on_advertised(&mut self) {
         self.edge = self.arrived + self.offer();
     }
 
     //= rfc9260 6.2-6, 6.2-12, 6.2-13, 6.2-24
-    /// Whether the window opened so much since the last SACK that the peer must hear of it (RFC 9260 §6.2):
-    /// out of a state in which it could hardly send, or by a quarter of the buffer. A shut window that opens as
-    /// far as it ever will without the peer is told in any case.
+    /// Whether a window update is due (RFC 9260 §6.2): the window was nearly closed and has opened, or it has opened by a quarter
+    /// of the buffer. A closed window that has opened as far as it can without the peer is advertised in any case.
     pub(super) fn update_is_due(&self) -> bool {
         let believed = self.believed();
         let growth = self.room().saturating_sub(believed);
@@ -172,7 +168,7 @@ impl Window {
         growth >= step.max(self.worthwhile())
     }
 
-    /// The window as the peer knows it: what was advertised less what has come since.
+    /// The window as the peer knows it: the advertised window less data received since.
     fn believed(&self) -> u64 {
         self.edge.saturating_sub(self.arrived)
     }

@@ -1,6 +1,6 @@
-//! Reassembly of DATA chunks. How do DATA chunks become messages? Fragments join by their TSNs.
+//! Reassembly of DATA chunks: fragments with consecutive TSNs form a message.
 //!
-//! A DATA chunk's place in its message follows from its TSN alone (RFC 9260 §3.3.1), ordered or not.
+//! The TSN alone determines the place of a DATA chunk in its message (RFC 9260 §3.3.1), ordered or not.
 
 use anabranch_types::{Ppid, Ssn, StreamId, UnwrappedTsn};
 use anabranch_wire::Data;
@@ -15,10 +15,10 @@ use crate::recv::tracker::Tracker;
 use crate::recv::window::Window;
 use crate::violation::Violation;
 
-/// What all fragments of a message have in common.
+/// The fields that all fragments of a message have in common.
 ///
-/// RFC 9260 §3.3.1 and §6.9 ask it of stream, SSN and U flag. The PPID belongs to the message as well, so
-/// fragments that disagree about it leave no right answer.
+/// RFC 9260 §3.3.1 and §6.9 require it of stream, SSN and U bit. The PPID belongs to the message, too, so fragments with different
+/// PPIDs contradict each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Label {
     stream: StreamId,
@@ -38,7 +38,7 @@ impl Label {
     }
 }
 
-/// Fragments that wait for others, and ordered messages that wait for earlier ones.
+/// Incomplete messages, and ordered messages that wait for earlier ones.
 #[derive(Debug)]
 pub(in crate::recv) struct DataReassembly {
     fragments: Fragments<UnwrappedTsn>,
@@ -57,12 +57,12 @@ impl DataReassembly {
         }
     }
 
-    /// Messages may be so long from now on.
+    /// Sets the maximum message length.
     pub(super) const fn allow(&mut self, max_message: usize) {
         self.max_message = max_message;
     }
 
-    /// Judges a new chunk; changes nothing.
+    /// Checks a new chunk without changing anything.
     pub(super) fn judge(
         &self,
         data: &Data<'_>,
@@ -70,7 +70,7 @@ impl DataReassembly {
         tracker: &Tracker,
     ) -> Result<Verdict, Violation> {
         let exists = data.stream.0 < self.inbound_streams;
-        // Of a message on a stream that does not exist nothing is kept: its next piece seems to continue nothing.
+        // Fragments on an invalid stream are not kept, so a later fragment of the same message has no predecessor.
         if !exists && !self.fragments.touch(tsn) {
             return Ok(Verdict::InvalidStream);
         }
@@ -87,9 +87,8 @@ impl DataReassembly {
         if data.flags.unordered || self.order.turn(data.stream, data.ssn) != Turn::Past {
             return Ok(Verdict::Take);
         }
-        // An SSN "before" the expected one is an old one or one at least 2^15 messages ahead (RFC 9260 §1.6).
-        // With TSNs missing it may well be the latter: then it waits at the sender. With none missing it
-        // cannot be.
+        // By serial arithmetic an SSN "before" the expected one is old, or at least 2^15 messages ahead (RFC 9260 §1.6). With TSNs
+        // missing it may be the latter, and the chunk is dropped for now. With none missing it must be old.
         if tsn == tracker.cumulative().next() {
             Err(Ssn::USED_TWICE)
         } else {
@@ -102,7 +101,7 @@ impl DataReassembly {
     }
 
     //= rfc9260 3.3.1-2, 3.3.1-3, 6.6-3
-    /// Takes the chunk in, and hands on every message that becomes deliverable by it.
+    /// Adds the chunk, and delivers all messages that become deliverable by it.
     pub(super) fn take(
         &mut self,
         data: &Data<'_>,

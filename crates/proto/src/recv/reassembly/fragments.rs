@@ -1,7 +1,7 @@
-//! Fragments. Which fragments belong together? Those in consecutive places from one that begins to one that ends.
+//! Runs of fragments. A message consists of fragments in consecutive places, from one with the B bit to one with the E bit.
 //!
-//! The place of a DATA chunk is its TSN, that of an I-DATA chunk its number within its message. Fragments that touch are kept as one run, so each arrival looks at two runs at most, and a message is
-//! whole when its run has both ends:
+//! The place of a DATA chunk is its TSN, that of an I-DATA chunk its FSN. Adjacent fragments form one run, so each arrival concerns
+//! at most two runs, and a message is complete when its run has both ends:
 //!
 //! ```text
 //! TSN    7   8   9  10  11  12  13
@@ -17,21 +17,21 @@ use bytes::Bytes;
 
 use crate::violation::Violation;
 
-/// The message is larger than we are willing to put together.
+/// The message exceeds the size limit.
 pub(super) const TOO_LARGE: Violation = Violation::Protocol("message exceeds the receiver's limit");
 const BEGINS_INSIDE: Violation = Violation::Protocol("message begins before the previous one has ended");
 const WITHOUT_BEGINNING: Violation = Violation::Protocol("fragment continues a message that has ended");
 const MIXED: Violation = Violation::Protocol("fragments of one message disagree about their message");
 
-/// Where a fragment is among others.
+/// The place of a fragment among others.
 pub(super) trait Place: Copy + Ord {
-    /// What all fragments of a message have in common, besides what their places say.
+    /// The fields that all fragments of a message have in common, apart from their places.
     type Label: Copy + Eq;
 
-    /// The place that many fragments further on.
+    /// The place `count` fragments later.
     fn ahead(self, count: u64) -> Self;
 
-    /// The place before, which may be none that a fragment can have.
+    /// The place before; it may be one that no fragment can have.
     fn previous(self) -> Self;
 }
 
@@ -47,7 +47,7 @@ impl Place for UnwrappedTsn {
     }
 }
 
-/// A chunk as reassembly sees it; a whole message is its own beginning and end.
+/// A chunk as reassembly sees it. An unfragmented message is both first and last fragment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fragment<P: Place> {
     pub(super) place: P,
@@ -57,7 +57,7 @@ pub(super) struct Fragment<P: Place> {
     pub(super) len: usize,
 }
 
-/// A message that was put together, and of how many pieces.
+/// A reassembled message and the number of its fragments.
 #[derive(Debug)]
 pub(super) struct Joined {
     pub(super) payload: Bytes,
@@ -74,13 +74,13 @@ struct Run<L> {
     pieces: VecDeque<Bytes>,
 }
 
-/// The run next to a place, if there is one.
+/// The run adjacent to a place, if there is one.
 type Neighbour<'a, P> = Option<&'a Run<<P as Place>::Label>>;
 
-/// All fragments whose message is not whole yet.
+/// All fragments of incomplete messages.
 #[derive(Debug)]
 pub(super) struct Fragments<P: Place> {
-    /// By first place; disjoint.
+    /// The runs by first place, disjoint.
     runs: BTreeMap<P, Run<P::Label>>,
 }
 
@@ -97,17 +97,16 @@ impl<P: Place> Fragments<P> {
         self.runs.is_empty()
     }
 
-    /// Whether a fragment in this place would be next to one that waits.
+    /// Whether a fragment in this place would be adjacent to a run.
     pub(super) fn touch(&self, place: P) -> bool {
         let (before, after) = self.neighbours(place);
         before.is_some() || after.is_some()
     }
 
-    /// Whether `fragment` agrees with its two neighbours; `arrived` tells which places were taken before.
+    /// Checks `fragment` against its two neighbours; `arrived` tells which places were received before.
     ///
-    /// Of two consecutive places either the first ends a message and the second begins one, or both belong to
-    /// the same. A neighbour that arrived and is in no run was part of a message that is whole: it began and
-    /// ended.
+    /// Of two consecutive places, either the first ends a message and the second begins one, or both belong to the same message. A
+    /// received neighbour that is in no run belongs to a complete message, whose first or last fragment it is.
     pub(super) fn check(
         &self,
         fragment: &Fragment<P>,
@@ -148,7 +147,7 @@ impl<P: Place> Fragments<P> {
     }
 
     //= rfc9260 6-11, 6-12, 6.9-1, 6.9-15
-    /// Adds a checked fragment; the message if that was the last one missing.
+    /// Adds a checked fragment; returns the message if it is complete now.
     pub(super) fn insert(&mut self, fragment: Fragment<P>, piece: Bytes) -> Option<Joined> {
         let first = self.append_or_open(&fragment, piece);
         if !fragment.ending
@@ -164,7 +163,7 @@ impl<P: Place> Fragments<P> {
         self.runs.remove(&first).map(Run::join)
     }
 
-    /// The first place of the run that has the fragment now.
+    /// Appends the fragment to a run or opens one; returns the first place of that run.
     fn append_or_open(&mut self, fragment: &Fragment<P>, piece: Bytes) -> P {
         let before = self.runs.range_mut(..fragment.place).next_back();
         match before {
@@ -179,13 +178,13 @@ impl<P: Place> Fragments<P> {
         }
     }
 
-    /// Whether the fragment of this place is here and waits.
+    /// Whether a run contains the fragment of this place.
     pub(super) fn has(&self, place: P) -> bool {
         let run = self.runs.range(..=place).next_back();
         run.is_some_and(|(first, run)| place < first.ahead(run.len()))
     }
 
-    /// The runs that touch `place` from below and from above.
+    /// The runs adjacent to `place`, below and above.
     fn neighbours(&self, place: P) -> (Neighbour<'_, P>, Neighbour<'_, P>) {
         let before = self.runs.range(..place).next_back();
         let before = before
@@ -218,7 +217,7 @@ impl<L: Copy> Run<L> {
         self.pieces.push_back(piece);
     }
 
-    /// Continues with the run that follows. The shorter one moves, so that no order of arrival is dear.
+    /// Joins the following run to this one. The shorter one is moved, so that no order of arrival is expensive.
     fn absorb(&mut self, mut rest: Self) {
         self.ends = rest.ends;
         self.bytes += rest.bytes;

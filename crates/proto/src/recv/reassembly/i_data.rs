@@ -1,5 +1,4 @@
-//! Reassembly of I-DATA chunks. How do I-DATA chunks become messages? Fragments join by their numbers within the message
-//! (RFC 8260 §2.2.3).
+//! Reassembly of I-DATA chunks: fragments with consecutive FSNs form a message (RFC 8260 §2.2.3).
 //!
 //! TSNs say nothing about the order of fragments: a message is identified by its stream, its U bit and its Message Identifier, and
 //! its fragments are numbered from 0. So fragments of any number of messages may wait at once. The receive window bounds their
@@ -23,16 +22,16 @@ const FRAGMENT_TWICE: Violation = Violation::Protocol("fragment sequence number 
 const WITHOUT_BEGINNING: Violation = Violation::Protocol("fragment 0 does not begin its message");
 const BEHIND_THE_END: Violation = Violation::Protocol("fragment lies behind the end of its message");
 
-/// Which message a fragment is of.
+/// Identification of a fragment's message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Key {
     stream: StreamId,
-    /// Ordered and unordered messages are counted apart (RFC 8260 §2.1).
+    /// Ordered and unordered messages have separate MIDs (RFC 8260 §2.1).
     unordered: bool,
     mid: u32,
 }
 
-/// A fragment's message and its number there.
+/// A fragment's message and its FSN.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Place {
     message: Key,
@@ -42,7 +41,7 @@ struct Place {
 impl fragments::Place for Place {
     type Label = ();
 
-    /// Numbers end at the longest message, in bytes, so they never wrap.
+    /// FSNs are below the maximum message length in bytes, so they never wrap.
     fn ahead(self, count: u64) -> Self {
         Self {
             fsn: self.fsn.saturating_add(count as u32),
@@ -50,7 +49,7 @@ impl fragments::Place for Place {
         }
     }
 
-    /// Nothing is next to the first fragment from below: the place named is its own.
+    /// The first fragment has no predecessor; its own place is returned.
     fn previous(self) -> Self {
         Self {
             fsn: self.fsn.saturating_sub(1),
@@ -59,19 +58,19 @@ impl fragments::Place for Place {
     }
 }
 
-/// What is known of a message of which fragments wait.
+/// What is known of an incomplete message.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
-    /// From the first fragment, which alone carries it.
+    /// PPID, which only the first fragment carries.
     ppid: Ppid,
     bytes: usize,
-    /// The highest number of a fragment that came.
+    /// The highest FSN received.
     highest: u32,
-    /// Whether that one is the last.
+    /// Whether that is the last fragment.
     ends: bool,
 }
 
-/// Fragments that wait for others, and ordered messages that wait for earlier ones.
+/// Incomplete messages, and ordered messages that wait for earlier ones.
 #[derive(Debug)]
 pub(in crate::recv) struct IDataReassembly {
     fragments: Fragments<Place>,
@@ -81,7 +80,7 @@ pub(in crate::recv) struct IDataReassembly {
     inbound_streams: u16,
 }
 
-/// The longest message whose fragments can be counted.
+/// The maximum message length whose fragments can be numbered.
 const fn countable(max_message: usize) -> usize {
     if max_message < u32::MAX as usize {
         max_message
@@ -101,31 +100,30 @@ impl IDataReassembly {
         }
     }
 
-    /// Messages may be so long from now on.
+    /// Sets the maximum message length.
     pub(super) const fn allow(&mut self, max_message: usize) {
         self.max_message = countable(max_message);
     }
 
-    /// Judges a new chunk; changes nothing.
+    /// Checks a new chunk without changing anything.
     pub(super) fn judge(&self, data: &IData<'_>) -> Result<Verdict, Violation> {
         if data.stream.0 >= self.inbound_streams {
             return Ok(Verdict::InvalidStream);
         }
-        // Every message has its own number, so there is no second one with a number whose turn is over, nor with that
-        // of a whole message that waits.
+        // Every message has its own MID, so a MID that was delivered, or belongs to a complete message that waits, is a repetition.
         if !data.unordered
             && (self.order.turn(data.stream, data.mid) == Turn::Past || self.order.has(data.stream, data.mid))
         {
             return Err(Mid::USED_TWICE);
         }
-        // RFC 8260 §2.1: the first fragment, and no other, has the B bit and stands for number 0.
+        // RFC 8260 §2.1: only the first fragment has the B bit, and its FSN is 0.
         if data.place == FragmentPlace::Later(Fsn(0)) {
             return Err(WITHOUT_BEGINNING);
         }
         let Place { message, fsn } = place(data);
         let begun = self.begun.get(&message);
         let bytes = begun.map_or(0, |begun| begun.bytes) + data.payload.len();
-        // Each fragment has a byte at least, so a number beyond the limit is a length beyond it.
+        // Each fragment has at least one byte, so an FSN beyond the limit means a message beyond it.
         if bytes > self.max_message || fsn as usize >= self.max_message {
             return Err(fragments::TOO_LARGE);
         }
@@ -135,7 +133,7 @@ impl IDataReassembly {
         }
     }
 
-    /// Whether a fragment agrees with those of its message that wait.
+    /// Checks a fragment against the received ones of its message.
     fn fits(&self, data: &IData<'_>, begun: &Begun) -> Result<(), Violation> {
         let place = place(data);
         if self.fragments.has(place) {
@@ -153,7 +151,7 @@ impl IDataReassembly {
         self.order.expected(stream)
     }
 
-    /// Takes the chunk in, and hands on every message that becomes deliverable by it.
+    /// Adds the chunk, and delivers all messages that become deliverable by it.
     pub(super) fn take(
         &mut self,
         data: &IData<'_>,
@@ -183,7 +181,7 @@ impl IDataReassembly {
         self.order.deliver(data.mid, message, delivery)
     }
 
-    /// Adds a fragment; the message, with its mark, if that was the last one missing.
+    /// Adds a fragment; returns the message and its PPID if it is complete now.
     fn join(&mut self, data: &IData<'_>, piece: Bytes, window: &mut Window) -> Option<(Ppid, Bytes)> {
         let place = place(data);
         let begun = self.begun.entry(place.message).or_insert_with(|| {

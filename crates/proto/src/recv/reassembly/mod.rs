@@ -1,8 +1,8 @@
-//! Reassembly. How do chunks become messages? Fragments join, then ordered messages wait for their turn.
+//! Reassembly of messages from chunks. Fragments are joined, then ordered messages wait for earlier ones.
 //!
-//! An association uses DATA or I-DATA, never both (RFC 8260 §2.2.1): [`data`] and [`i_data`] know how to tell a chunk's
-//! place in its message. [`fragments`] joins fragments by their places; [`ordered`] concerns ordered messages only,
-//! unordered ones pass it by.
+//! An association uses DATA or I-DATA, never both (RFC 8260 §2.2.1): [`data`] and [`i_data`] determine a chunk's place in its
+//! message. [`fragments`] joins fragments by their places; [`ordered`] keeps ordered messages in order, and unordered ones bypass
+//! it.
 
 mod data;
 mod fragments;
@@ -22,20 +22,20 @@ use super::window::Window;
 use crate::user_data::UserData;
 use crate::violation::Violation;
 
-/// RFC 8260 §2.2.1: once I-DATA is agreed on, DATA is forbidden, and the other way round; who gets the wrong one aborts.
+/// RFC 8260 §2.2.1: if I-DATA is negotiated, DATA is forbidden, and the reverse; the wrong type ends the association.
 const WRONG_KIND: Violation = Violation::Protocol("DATA and I-DATA do not mix");
 
-/// What is to be done with a new chunk that the window has room for.
+/// What to do with a new chunk for which the window has room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     Take,
-    /// Acknowledge it and throw its payload away (RFC 9260 §6.5).
+    /// Acknowledge it and discard its payload (RFC 9260 §6.5).
     InvalidStream,
-    /// Its SSN cannot be placed before more of the missing TSNs arrive: it must come again.
+    /// Drop it: its SSN is ambiguous before more of the missing TSNs arrive.
     NotYet,
 }
 
-/// Fragments that wait for others, and ordered messages that wait for earlier ones.
+/// Incomplete messages, and ordered messages that wait for earlier ones.
 #[derive(Debug)]
 pub(super) enum Reassembly {
     Data(DataReassembly),
@@ -56,7 +56,7 @@ impl Reassembly {
         }
     }
 
-    /// Messages may be so long from now on.
+    /// Sets the maximum message length.
     pub(super) const fn allow(&mut self, max_message: usize) {
         match self {
             Self::Data(reassembly) => reassembly.allow(max_message),
@@ -64,7 +64,7 @@ impl Reassembly {
         }
     }
 
-    /// Whether data comes in chunks of this kind.
+    /// Checks that the chunk is of the type that the association uses.
     ///
     /// # Errors
     /// [`WRONG_KIND`].
@@ -75,7 +75,7 @@ impl Reassembly {
         }
     }
 
-    /// Judges a new chunk; changes nothing.
+    /// Checks a new chunk without changing anything.
     pub(super) fn judge(
         &self,
         data: &UserData<'_>,
@@ -89,7 +89,7 @@ impl Reassembly {
         }
     }
 
-    /// Whose turn it is in a stream: all messages before it were handed on.
+    /// The position of the next message of a stream; all before it were delivered.
     pub(super) fn next_turn(&self, stream: StreamId) -> Turn {
         let number = match self {
             Self::Data(reassembly) => reassembly.expected(stream).raw(),
@@ -100,14 +100,14 @@ impl Reassembly {
 
     pub(super) fn turn_after(&self, turn: Turn) -> Turn {
         let number = match self {
-            // The number was one of these 16 bits.
+            // The number is an SSN of 16 bits.
             Self::Data(_) => Ssn(turn.number as u16).following().raw(),
             Self::IData(_) => Mid(turn.number).following().raw(),
         };
         Turn { number, ..turn }
     }
 
-    /// Takes the chunk in, and hands on every message that becomes deliverable by it.
+    /// Adds the chunk, and delivers all messages that become deliverable by it.
     pub(super) fn take(
         &mut self,
         data: &UserData<'_>,

@@ -1,5 +1,5 @@
-//! Ordered delivery. Whose turn is it? In each stream, ordered messages pass by number: Stream Sequence Number (RFC 9260
-//! §6.6) or Message Identifier (RFC 8260 §2.2.3).
+//! Ordered delivery. In each stream, messages are delivered by their number: Stream Sequence Number (RFC 9260 §6.6) or Message
+//! Identifier (RFC 8260 §2.2.3).
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -13,18 +13,18 @@ use super::super::delivery::Delivery;
 use crate::message::ReceivedMessage;
 use crate::violation::Violation;
 
-/// Streams whose expected SSNs lie together: two bytes for each stream if all are used, 128 for a lonely one. MIDs take
-/// twice that.
+/// Number of streams whose expected SSNs are allocated together: two bytes per stream if all are used, 128 for a single one. MIDs
+/// take twice that.
 const PAGE: usize = 64;
 
-/// What counts the ordered messages of a stream, from 0.
+/// The number of ordered messages: SSN or MID, from 0.
 pub(super) trait Count: Serial + Default {
-    /// RFC 9260 §6.5: the number MUST grow by 1 with each ordered message, so none comes twice before it wraps. The
-    /// RFC does not say what to do about it; dropping an acknowledged message would hide the loss, so the
+    /// Violation for a repeated number. RFC 9260 §6.5: the number MUST increase by 1 with each ordered message, so none repeats
+    /// before it wraps. The RFC does not say what to do then; dropping an acknowledged message would hide the loss, so the
     /// association ends.
     const USED_TWICE: Violation;
 
-    /// The number after this one, wrapping.
+    /// The next number, wrapping.
     fn following(self) -> Self;
 
     /// The number without its type, as a key.
@@ -56,25 +56,25 @@ impl Count for Mid {
     }
 }
 
-/// When a message with a certain number passes.
+/// Position of a number relative to the expected one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Turn {
     Now,
     Later,
-    /// By serial arithmetic its turn is over.
+    /// Before the expected number, by serial arithmetic.
     Past,
 }
 
-/// The next number of every stream, and the messages that came too early.
+/// The expected number of every stream, and the messages that arrived early.
 #[derive(Debug, Default)]
 pub(super) struct StreamOrder<N> {
-    /// Expected numbers. A page without a used stream does not exist and stands for zeros.
+    /// Expected numbers. A page without a used stream is not allocated and stands for zeros.
     pages: Vec<Option<Box<[N; PAGE]>>>,
-    /// By stream and number, see [`key`].
+    /// Early messages by stream and number, see [`key`].
     waiting: BTreeMap<u64, ReceivedMessage>,
 }
 
-/// Stream and number in one.
+/// Stream and number as one sort key.
 fn key(stream: StreamId, number: impl Count) -> u64 {
     u64::from(stream.0) << 32 | u64::from(number.raw())
 }
@@ -91,13 +91,13 @@ impl<N: Count> StreamOrder<N> {
         }
     }
 
-    /// Whether a whole message with this number waits for its turn.
+    /// Whether a complete message with this number waits.
     pub(super) fn has(&self, stream: StreamId, number: N) -> bool {
         self.waiting.contains_key(&key(stream, number))
     }
 
     //= rfc9260 6.6-1, 6.6-2
-    /// Hands the message to the application, with all that waited for it, or keeps it until its turn comes.
+    /// Delivers the message and all that waited for it, or keeps it until the earlier ones have arrived.
     pub(super) fn deliver(
         &mut self,
         number: N,
@@ -122,7 +122,7 @@ impl<N: Count> StreamOrder<N> {
         }
     }
 
-    /// The messages from `number` on that wait already; then the first that does not is expected.
+    /// Delivers the messages from `number` on that wait, and expects the first that does not.
     fn follow_up(&mut self, stream: StreamId, mut number: N, delivery: &mut Delivery) {
         while let Some(message) = self.take_waiting(key(stream, number)) {
             delivery.push(message);
@@ -131,7 +131,7 @@ impl<N: Count> StreamOrder<N> {
         self.expect(stream, number);
     }
 
-    /// With one stream, what is wanted is the first of what waits, or nothing is.
+    /// Takes the message with key `wanted`. If only one stream is used, it is the first that waits, or none is.
     fn take_waiting(&mut self, wanted: u64) -> Option<ReceivedMessage> {
         let first = self.waiting.first_entry()?;
         match first.key().cmp(&wanted) {
@@ -141,7 +141,7 @@ impl<N: Count> StreamOrder<N> {
         }
     }
 
-    /// The number of the next message that is handed on.
+    /// The number of the next message to deliver.
     pub(super) fn expected(&self, stream: StreamId) -> N {
         match self.pages.get(stream.index() / PAGE) {
             Some(Some(page)) => page[stream.index() % PAGE],
