@@ -12,6 +12,10 @@ use crate::network::{self, Both};
 use crate::tcp::{TCP_PORT, Tcp, TcpApp, TcpConfig, TcpHost};
 use crate::{AnyHost, Sctp, SctpHost, Transport};
 
+/// Label of the random numbers of these hosts and their link. Another label would change the results of all runs with cross
+/// traffic.
+const SEED_LABEL: &str = "rival";
+
 /// Two hosts independent of the scenario's hosts, except that their only path crosses a link of its own and then the scenario's
 /// bottleneck. They use either transport, whatever the scenario uses, and are measured, not checked.
 #[derive(Clone, Debug)]
@@ -124,9 +128,9 @@ impl CrossTraffic {
         // Allocated from the other end of the range than the paths of the scenario.
         let subnet = u8::MAX - number;
         let ends = (topology::near_addr(subnet), topology::far_addr(subnet));
-        let hosts = self.talk.hosts(ends, seed.split("rival").nth(u64::from(number)));
+        let hosts = self.talk.hosts(ends, seed.split(SEED_LABEL).nth(u64::from(number)));
         let hosts = (network.add_host(hosts.0), network.add_host(hosts.1));
-        let own = topology::duplex(network, &self.link.named(format!("rival {number}")));
+        let own = topology::duplex(network, &self.link.named(format!("{SEED_LABEL} {number}")));
         network::lead(network, hosts, ends, own, shared);
         CrossTrafficHosts {
             near: hosts.0,

@@ -165,12 +165,12 @@ fn batched_packets_match_single_packets() {
 #[test]
 fn cross_traffic_has_no_effect_before_it_connects() {
     let bulk = || Conversation::new([Workload::Bulk(Bulk::new(1_400, Streams::one(0)))]);
-    let run = |rivals: bool, begins: bool| {
+    let run = |has_cross_traffic: bool, begins: bool| {
         let mut scenario = Scenario::new(Seed(1))
             .path(LinkConfig::unlimited(Duration::from_millis(1)))
             .bottleneck(link())
             .near_app(bulk());
-        if rivals {
+        if has_cross_traffic {
             let access = LinkConfig::unlimited(Duration::from_millis(1));
             scenario =
                 scenario.cross_traffic(CrossTraffic::sctp(access, AssociationConfig::default(), bulk()));
