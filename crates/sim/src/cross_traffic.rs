@@ -128,7 +128,9 @@ impl CrossTraffic {
         // Allocated from the other end of the range than the paths of the scenario.
         let subnet = u8::MAX - number;
         let ends = (topology::near_addr(subnet), topology::far_addr(subnet));
-        let hosts = self.talk.hosts(ends, seed.split(SEED_LABEL).nth(u64::from(number)));
+        let hosts = self
+            .talk
+            .hosts(ends, seed.split(SEED_LABEL).nth(u64::from(number)));
         let hosts = (network.add_host(hosts.0), network.add_host(hosts.1));
         let own = topology::duplex(network, &self.link.named(format!("{SEED_LABEL} {number}")));
         network::lead(network, hosts, ends, own, shared);
