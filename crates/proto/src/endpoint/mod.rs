@@ -22,6 +22,7 @@ use anabranch_wire::{Chunk, Packet, checksum};
 
 use crate::association::{Association, Event};
 use crate::config::{AssociationConfig, EndpointConfig};
+use crate::input::is_lawful_bundle;
 use crate::output::Transmit;
 use crate::secrets::{Entropy, Secrets};
 pub use connect::ConnectError;
@@ -76,8 +77,8 @@ pub struct EndpointCounters {
     pub malformed: u64,
     /// Packets that belong to no association (RFC 9260 §8.4).
     pub out_of_the_blue: u64,
-    /// Packets that the handshake rules keep from beginning anything: forged cookies, INITs that do not stand alone,
-    /// cookies for which there is no room any more.
+    /// Packets that may not begin or change anything: forged cookies, cookies for which there is no room any more, and bundles with
+    /// a chunk that must be alone in its packet (RFC 9260 §6.10).
     pub dropped: u64,
     /// Packets of unverified peers that deserved an answer and got none: too many answers waited to be sent, or it would have been
     /// more than three times as long.
@@ -182,6 +183,11 @@ impl Endpoint {
         };
         if !is_from_host_to_host(&path) {
             self.counters.out_of_the_blue += 1;
+            return;
+        }
+        //= rfc9260 6.10-8
+        if !is_lawful_bundle(&packet) {
+            self.counters.dropped += 1;
             return;
         }
         let inbound = Inbound {

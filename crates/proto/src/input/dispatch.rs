@@ -82,7 +82,7 @@ fn one(
         }
         Chunk::InitAck(chunk) => {
             handshake::on_init_ack(association, now, path, &chunk)?;
-            // It stands alone (RFC 9260 §6.10), and `path` may be no more.
+            // It is alone in its packet (RFC 9260 §6.10), and `path` may be no more.
             return Ok(false);
         }
         //= rfc9260 5.2.5-1

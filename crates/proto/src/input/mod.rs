@@ -4,7 +4,7 @@ mod dispatch;
 mod guard;
 mod verify;
 
-pub(crate) use verify::contains_abort;
+pub(crate) use verify::{contains_abort, is_lawful_bundle};
 
 use anabranch_types::{Instant, PathAddr, PathId};
 use anabranch_wire::Packet;

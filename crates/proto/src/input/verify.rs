@@ -21,8 +21,18 @@ pub(crate) fn contains_abort(packet: &Packet<'_>) -> bool {
     packet.chunks().flatten().any(|raw| raw.kind == kind::ABORT)
 }
 
+//= rfc9260 6.10-8, 8.5.1-6, 8.5.1-7, 8.5.1-12
+/// Whether a chunk that must be alone in its packet is alone: INIT, INIT ACK and SHUTDOWN COMPLETE (RFC 9260 §6.10), and an ABORT with
+/// the T bit (§8.4 rule 8 bundles nothing with it). The tag of such a packet is not the one that other chunks demand: beside them,
+/// whoever sees only one direction of an association could write into the other.
+pub(crate) fn is_lawful_bundle(packet: &Packet<'_>) -> bool {
+    let mut chunks = packet.chunks().flatten();
+    let lone = [kind::INIT, kind::INIT_ACK, kind::SHUTDOWN_COMPLETE];
+    !chunks.any(|chunk| lone.contains(&chunk.kind) || chunk.reflects_tag()) || packet.chunks().count() == 1
+}
+
 //= rfc9260 8.5.1-6, 8.5.1-7, 8.5.1-12, 8.5-2, 9.1-6
-/// Whether the tag is the one that the first chunk demands.
+/// Whether the tag is the one that the first chunk demands; all others demand the same ([`is_lawful_bundle`]).
 fn tag(association: &Association, packet: &Packet<'_>) -> bool {
     let tag = packet.header().tag;
     match packet.chunks().next() {

@@ -190,6 +190,86 @@ fn shutdown_complete_is_valid_with_own_or_reflected_peer_tag() {
     }
 }
 
+//= rfc9260 6.10-8, 8.5.1-6, 8.5.1-7, 8.5.1-12
+/// The first chunk takes the peer's tag, which whoever sees our packets knows; what follows would take ours.
+#[test]
+fn chunks_behind_a_reflected_tag_are_dropped() {
+    let complete = ShutdownComplete { tag_reflected: true };
+    let abort = OutboundAbort {
+        tag_reflected: true,
+        ..ABORT
+    };
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    events(&mut endpoint);
+    let shutdown = Shutdown {
+        cumulative: Tsn(tag.0.wrapping_sub(1)),
+    };
+    let peers = VerificationTag(5);
+    assert!(hears_both(&mut endpoint, peer(2), peers, &complete, &DATA).is_empty());
+    assert!(hears_both(&mut endpoint, peer(2), peers, &complete, &shutdown).is_empty());
+    assert!(hears_both(&mut endpoint, peer(2), peers, &abort, &DATA).is_empty());
+    assert!(events(&mut endpoint).is_empty());
+    assert_eq!(endpoint.counters().dropped, 3);
+    assert!(endpoint.associations().all(Association::is_connected));
+}
+
+//= rfc9260 6.10-8, 8.5.1-6, 8.5.1-7
+#[test]
+fn abort_with_the_t_bit_behind_another_chunk_is_dropped() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    events(&mut endpoint);
+    let abort = OutboundAbort {
+        tag_reflected: true,
+        ..ABORT
+    };
+    for tag in [tag, VerificationTag(5)] {
+        assert!(hears_both(&mut endpoint, peer(2), tag, &DATA, &abort).is_empty());
+    }
+    assert!(events(&mut endpoint).is_empty());
+    assert!(endpoint.associations().all(Association::is_connected));
+}
+
+//= rfc9260 6.10-8
+#[test]
+fn chunks_bundled_with_init_init_ack_or_shutdown_complete_are_dropped() {
+    let complete = ShutdownComplete { tag_reflected: false };
+    let mut ending = endpoint();
+    let tag = ends(&mut ending);
+    assert!(hears_both(&mut ending, peer(2), tag, &complete, &DATA).is_empty());
+    assert!(hears_both(&mut ending, peer(2), tag, &DATA, &complete).is_empty());
+    assert!(!ending.associations().any(Association::is_closed));
+    assert!(hears(&mut ending, START, peer(2), tag, &complete).is_empty());
+    assert!(ending.associations().all(Association::is_closed), "it alone");
+
+    let mut calling = endpoint();
+    let (_, tag) = calls(&mut calling);
+    assert!(hears_both(&mut calling, peer(2), tag, &init_ack(5, &[]), &DATA).is_empty());
+    assert!(hears_both(&mut calling, peer(2), tag, &DATA, &init_ack(5, &[])).is_empty());
+    let answer = hears(&mut calling, START, peer(2), tag, &init_ack(5, &[]));
+    assert_eq!(kinds(&answer), [kind::COOKIE_ECHO], "it alone");
+
+    let mut joined = endpoint();
+    let tag = is_joined(&mut joined, 5, &[]);
+    events(&mut joined);
+    assert!(hears_both(&mut joined, peer(2), tag, &DATA, &init(6, Vec::new())).is_empty());
+    assert!(events(&mut joined).is_empty());
+}
+
+/// The cookie itself is looked at only if the packet may be what it says.
+#[test]
+fn cookie_bundled_with_shutdown_complete_begins_nothing() {
+    let mut endpoint = endpoint();
+    let call = init(5, Vec::new());
+    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call);
+    let (tag, cookie) = tag_and_cookie(&answer);
+    let echo = CookieEcho { cookie: &cookie };
+    let complete = ShutdownComplete { tag_reflected: false };
+    assert!(hears_both(&mut endpoint, peer(2), tag, &echo, &complete).is_empty());
+    assert_eq!(endpoint.associations().count(), 0);
+}
+
 //= rfc9260 8.5.1-15, 9.2-27
 #[test]
 fn shutdown_ack_during_the_handshake_is_out_of_the_blue() {
