@@ -5,6 +5,7 @@
 //! | `core` | what is the throughput of one thread, and that of other implementations in the same run? |
 //! | `sack_cost` | what does a SACK cost, with 100 and with 100,000 TSNs outstanding? |
 //! | `set_ups` | how many associations does one core set up and shut down per second? |
+//! | `inits` | what does an INIT cost, beside 100 and beside 100,000 associations that list the address that it comes from? |
 //! | `idle_memory` | what memory and timers does an idle association cost, and does anything grow? |
 //! | `simulated_seconds` | how much CPU time does a simulated second take? |
 //! | `fixed_work` | how many instructions does a packet take, if `valgrind` counts them? |

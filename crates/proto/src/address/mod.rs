@@ -40,7 +40,7 @@ pub(crate) struct Addresses {
     pub(crate) initiated_to: Vec<IpAddr>,
     /// Addresses that the peer was known by until now.
     removed_addrs: Vec<SocketAddr>,
-    /// The peer's addresses are others than before: the endpoint has to learn the present ones.
+    /// The peer's addresses are others than before, or one of them is proven now: the endpoint has to learn it.
     is_moved: bool,
     asconf_sender: AsconfSender,
     asconf_receiver: AsconfReceiver,
@@ -169,6 +169,7 @@ impl Addresses {
     /// pairing rule has it or not.
     pub(crate) fn on_confirmed(&mut self, transfer: &mut Transfer) -> Effects {
         self.is_unsettled = self.is_changed;
+        self.is_moved = true;
         self.prefer(transfer)
     }
 }

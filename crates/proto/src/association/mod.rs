@@ -274,13 +274,17 @@ impl Association {
         self.state.is_closed() && !self.control.has_last_words()
     }
 
+    /// Whether it is in COOKIE-WAIT or COOKIE-ECHOED.
+    pub(crate) const fn is_in_handshake(&self) -> bool {
+        matches!(self.state, State::CookieWait(_) | State::CookieEchoed(..))
+    }
+
     //= rfc9260 8.5.1-15, 9.2-27
     /// Whether a packet has a SHUTDOWN ACK while the association is in COOKIE-WAIT or COOKIE-ECHOED. It is for an earlier
     /// association, so it is handled as out of the blue (RFC 9260 §8.5.1 E).
     fn is_of_predecessor(&self, packet: &Packet<'_>) -> bool {
         let mut chunks = packet.chunks().flatten();
-        matches!(self.state, State::CookieWait(_) | State::CookieEchoed(..))
-            && chunks.any(|chunk| chunk.kind == kind::SHUTDOWN_ACK)
+        self.is_in_handshake() && chunks.any(|chunk| chunk.kind == kind::SHUTDOWN_ACK)
     }
 
     /// Checks invariants after every step in debug builds.

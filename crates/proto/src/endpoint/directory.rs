@@ -19,12 +19,44 @@ pub(crate) struct Correspondent {
     pub(crate) local_port: u16,
 }
 
+/// Why an address leads to an association, in the order of the search. Anybody may list an address, so a search for those that proved it, or
+/// that are being set up by us, must not pass by all that list it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Standing {
+    /// The peer's by its own proof or by the word of the application.
+    Proven,
+    /// The same, in COOKIE-WAIT or COOKIE-ECHOED.
+    ProvenInHandshake,
+    /// The peer lists it, in COOKIE-ECHOED.
+    ListedInHandshake,
+    /// The peer lists it.
+    Listed,
+}
+
+impl Standing {
+    const ALL: [Self; 4] = [
+        Self::Proven,
+        Self::ProvenInHandshake,
+        Self::ListedInHandshake,
+        Self::Listed,
+    ];
+
+    fn of(association: &Association, remote: SocketAddr) -> Self {
+        match (association.has_proven(remote), association.is_in_handshake()) {
+            (true, false) => Self::Proven,
+            (true, true) => Self::ProvenInHandshake,
+            (false, true) => Self::ListedInHandshake,
+            (false, false) => Self::Listed,
+        }
+    }
+}
+
 /// The two indices of an endpoint's associations.
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
     by_tag: BTreeMap<VerificationTag, AssociationId>,
     /// Several may list the same address.
-    by_correspondent: BTreeSet<(Correspondent, AssociationId)>,
+    by_correspondent: BTreeSet<(Correspondent, Standing, AssociationId)>,
     /// The ports of associations here, those that ended last among them, and how many have each.
     ports: BTreeMap<u16, u32>,
     /// Tags of the associations that ended last, oldest first, with their ports.
@@ -44,12 +76,41 @@ impl Directory {
         self.ports.contains_key(&port)
     }
 
-    /// The associations whose peer is there or lists that address, oldest first.
+    /// The associations whose peer is there or lists that address: those that proved it first, then oldest first.
     pub(crate) fn with(&self, correspondent: Correspondent) -> impl Iterator<Item = AssociationId> {
-        let from_there = self.by_correspondent.range((correspondent, AssociationId(0))..);
+        self.from(correspondent, Standing::Proven).map(|(_, id)| id)
+    }
+
+    /// The oldest association whose peer is there, by the word of the application or by its own proof.
+    pub(crate) fn with_proven(&self, correspondent: Correspondent) -> Option<AssociationId> {
+        let oldest = |standing| self.of_standing(correspondent, standing);
+        let found = [Standing::Proven, Standing::ProvenInHandshake].into_iter().filter_map(oldest);
+        found.min()
+    }
+
+    /// The oldest association that is being set up by us with a peer that is there or lists that address.
+    pub(crate) fn in_handshake(&self, correspondent: Correspondent) -> Option<AssociationId> {
+        let oldest = |standing| self.of_standing(correspondent, standing);
+        let ours = [Standing::ProvenInHandshake, Standing::ListedInHandshake];
+        ours.into_iter().filter_map(oldest).min()
+    }
+
+    /// The oldest one to which the address leads for this reason.
+    fn of_standing(&self, correspondent: Correspondent, standing: Standing) -> Option<AssociationId> {
+        let first = self.from(correspondent, standing).next();
+        first.filter(|(found, _)| *found == standing).map(|(_, id)| id)
+    }
+
+    /// All to which the address leads for this reason or a later one.
+    fn from(
+        &self,
+        correspondent: Correspondent,
+        standing: Standing,
+    ) -> impl Iterator<Item = (Standing, AssociationId)> {
+        let from_there = self.by_correspondent.range((correspondent, standing, AssociationId(0))..);
         from_there
-            .take_while(move |(known, _)| *known == correspondent)
-            .map(|(_, id)| *id)
+            .take_while(move |(known, ..)| *known == correspondent)
+            .map(|(_, standing, id)| (*standing, *id))
     }
 
     /// The associations with a peer at `remote`.
@@ -59,27 +120,21 @@ impl Directory {
             peer_port: 0,
             local_port: 0,
         };
-        let from_there = self.by_correspondent.range((first, AssociationId(0))..);
+        let from_there = self
+            .by_correspondent
+            .range((first, Standing::Proven, AssociationId(0))..);
         from_there
-            .take_while(|(correspondent, _)| correspondent.remote == remote)
-            .map(|(_, id)| *id)
+            .take_while(|(correspondent, ..)| correspondent.remote == remote)
+            .map(|(_, _, id)| *id)
             .collect()
-    }
-
-    pub(crate) fn insert(&mut self, association: &Association) {
-        let known = self.by_tag.insert(association.local.tag, association.id);
-        if known.is_none() {
-            *self.ports.entry(association.local.port).or_default() += 1;
-        }
-        for correspondent in correspondents(association, association.transfer.paths.remotes()) {
-            self.by_correspondent.insert((correspondent, association.id));
-        }
     }
 
     /// Nothing at `remotes` leads to `association` any more.
     fn unlist(&mut self, association: &Association, remotes: impl Iterator<Item = SocketAddr>) {
         for correspondent in correspondents(association, remotes) {
-            self.by_correspondent.remove(&(correspondent, association.id));
+            // Its standing may be another one by now.
+            let listed = Standing::ALL.map(|standing| (correspondent, standing, association.id));
+            let _ = listed.iter().any(|entry| self.by_correspondent.remove(entry));
         }
     }
 
@@ -119,10 +174,20 @@ impl Directory {
         self.spent.iter().any(|(spent, _)| *spent == tag)
     }
 
-    /// The peer of `association` `left` these addresses for those that it has now.
-    pub(crate) fn reindex(&mut self, association: &Association, left: &[SocketAddr]) {
-        self.unlist(association, left.iter().copied());
-        self.insert(association);
+    /// `association` is new, its peer `left` these addresses for those that it has now, or their standing changed.
+    pub(crate) fn index(&mut self, association: &Association, left: &[SocketAddr]) {
+        let known = self.by_tag.insert(association.local.tag, association.id);
+        if known.is_none() {
+            *self.ports.entry(association.local.port).or_default() += 1;
+        } else {
+            self.unlist(association, left.iter().copied());
+            self.unlist(association, association.transfer.paths.remotes());
+        }
+        for correspondent in correspondents(association, association.transfer.paths.remotes()) {
+            let standing = Standing::of(association, correspondent.remote);
+            self.by_correspondent
+                .insert((correspondent, standing, association.id));
+        }
     }
 }
 

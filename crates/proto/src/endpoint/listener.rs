@@ -124,17 +124,13 @@ pub(super) fn crossing(
 ) -> Option<(AssociationId, PathAddr)> {
     listed.iter().find_map(|ip| {
         let remote = SocketAddr::new(*ip, inbound.arrival.remote.port());
-        let mut there = endpoint.directory.with(Correspondent {
+        let id = endpoint.directory.in_handshake(Correspondent {
             remote,
             ..inbound.correspondent()
-        });
-        there.find_map(|id| {
-            let association = &endpoint.slots.get(&id)?.association;
-            let mut paths = association.transfer.paths.iter();
-            let reverse_path = paths.find(|(_, path)| path.addr.remote == remote);
-            matches!(association.state, State::CookieWait(_) | State::CookieEchoed(..))
-                .then_some((id, reverse_path?.1.addr))
-        })
+        })?;
+        let mut paths = endpoint.slots.get(&id)?.association.transfer.paths.iter();
+        let reverse_path = paths.find(|(_, path)| path.addr.remote == remote);
+        Some((id, reverse_path?.1.addr))
     })
 }
 

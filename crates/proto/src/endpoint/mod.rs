@@ -66,6 +66,8 @@ pub struct Endpoint {
 struct Slot {
     /// In a box: the nodes of the map are half empty.
     association: Box<Association>,
+    /// Whether the directory has it so.
+    is_in_handshake: bool,
     entry: Entry,
 }
 
@@ -219,11 +221,7 @@ impl Endpoint {
     /// The association whose peer is there, by the word of the application or by its own proof. That others list the address
     /// says nothing of who calls from it (ADR 0067).
     fn with_peer_at(&self, correspondent: Correspondent) -> Option<AssociationId> {
-        let is_there = |id: &AssociationId| {
-            let slot = self.slots.get(id);
-            slot.is_some_and(|slot| slot.association.has_proven(correspondent.remote))
-        };
-        self.directory.with(correspondent).find(is_there)
+        self.directory.with_proven(correspondent)
     }
 
     /// Whether it is up to this endpoint to answer unknown peers on the port. A packet straight over IP comes to every program on
@@ -370,10 +368,10 @@ impl Endpoint {
 
     fn insert(&mut self, association: Association) {
         let id = association.id;
-        self.directory.insert(&association);
         self.slots.insert(
             id,
             Slot {
+                is_in_handshake: association.is_in_handshake(),
                 association: Box::new(association),
                 entry: Entry::default(),
             },
@@ -429,8 +427,11 @@ fn is_from_host_to_host(path: &PathAddr) -> bool {
 /// addresses of its peer.
 fn note_changes(directory: &mut Directory, eventful: &mut VecDeque<AssociationId>, slot: &mut Slot) {
     let association = &mut slot.association;
-    if let Some(removed) = association.addresses.take_removed() {
-        directory.reindex(association, &removed);
+    let is_in_handshake = association.is_in_handshake();
+    let is_settled = core::mem::replace(&mut slot.is_in_handshake, is_in_handshake) == is_in_handshake;
+    let removed = association.addresses.take_removed();
+    if !is_settled || removed.is_some() {
+        directory.index(association, &removed.unwrap_or_default());
     }
     if !slot.entry.has_events && !association.events.is_empty() {
         slot.entry.has_events = true;

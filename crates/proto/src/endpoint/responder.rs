@@ -276,7 +276,7 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
             anew.addresses.request(request);
         }
     }
-    endpoint.directory.insert(&anew);
+    // Its addresses are indexed when it is touched, as those of any new association.
     *slot.association = anew;
 }
 

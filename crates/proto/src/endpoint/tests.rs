@@ -188,10 +188,20 @@ fn events(endpoint: &mut Endpoint) -> Vec<Event> {
 
 /// The peer at `peer(2)` completes a handshake; gives the tag of packets to the endpoint.
 fn is_joined(endpoint: &mut Endpoint, tag: u32, addresses: &[IpAddr]) -> VerificationTag {
+    is_joined_from(endpoint, peer(2), tag, addresses)
+}
+
+/// The same from elsewhere.
+fn is_joined_from(
+    endpoint: &mut Endpoint,
+    remote: SocketAddr,
+    tag: u32,
+    addresses: &[IpAddr],
+) -> VerificationTag {
     let init = init(tag, listing(addresses));
-    let answer = hears(endpoint, START, peer(2), VerificationTag::ZERO, &init);
+    let answer = hears(endpoint, START, remote, VerificationTag::ZERO, &init);
     let (tag, cookie) = tag_and_cookie(&answer);
-    let answer = hears(endpoint, START, peer(2), tag, &CookieEcho { cookie: &cookie });
+    let answer = hears(endpoint, START, remote, tag, &CookieEcho { cookie: &cookie });
     assert_eq!(kinds(&answer).first(), Some(&kind::COOKIE_ACK));
     tag
 }

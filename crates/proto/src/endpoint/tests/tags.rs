@@ -231,6 +231,23 @@ fn abort_with_the_t_bit_behind_another_chunk_is_dropped() {
     assert!(endpoint.associations().all(Association::is_connected));
 }
 
+/// A search among all that list its address would have an end somewhere.
+#[test]
+fn peer_is_found_by_its_address_although_a_hundred_list_it() {
+    let mut endpoint = endpoint();
+    for number in 100..200 {
+        is_joined_from(&mut endpoint, peer(number), 1_000 + u32::from(number), &[peer(2).ip()]);
+    }
+    is_joined(&mut endpoint, 5, &[]);
+    let abort = OutboundAbort {
+        tag_reflected: true,
+        ..ABORT
+    };
+    assert!(hears(&mut endpoint, START, peer(2), VerificationTag(5), &abort).is_empty());
+    let closed = endpoint.associations().filter(|one| one.is_closed());
+    assert_eq!(closed.count(), 1);
+}
+
 //= rfc9260 6.10-8
 #[test]
 fn chunks_bundled_with_init_init_ack_or_shutdown_complete_are_dropped() {
