@@ -53,6 +53,7 @@ impl Endpoint {
         remotes: &[SocketAddr],
         config: &AssociationConfig,
     ) -> Result<AssociationId, ConnectError> {
+        self.latest = now;
         check(remotes)?;
         if self.slots.len() >= self.config.max_associations {
             return Err(ConnectError::TooMany);

@@ -81,6 +81,8 @@ pub(crate) struct CookieKeys {
     previous: [u8; 32],
     changed_at: Instant,
     life: Duration,
+    /// What was sealed until then is stale, however young.
+    refused_until: Option<Instant>,
 }
 
 impl CookieKeys {
@@ -93,7 +95,13 @@ impl CookieKeys {
             previous,
             changed_at: Instant::ZERO,
             life,
+            refused_until: None,
         }
+    }
+
+    /// All cookies that were sealed until then are stale.
+    pub(crate) const fn refuse_until(&mut self, until: Instant) {
+        self.refused_until = Some(until);
     }
 
     //= rfc9260 5.1.3-5, 5.1.5-1
@@ -149,10 +157,19 @@ impl CookieKeys {
         let created = reader.u32().ok_or(BadCookie::Forged)?;
         let cookie = Cookie::decode(&mut reader, tag).ok_or(BadCookie::Forged)?;
         let age = Duration::from_millis(millis(now).wrapping_sub(created).into());
-        if age > self.life {
-            return Err(BadCookie::Stale(Box::new(cookie), age - self.life));
+        match self.staleness(age, now) {
+            Some(by) => Err(BadCookie::Stale(Box::new(cookie), by)),
+            None => Ok(cookie),
         }
-        Ok(cookie)
+    }
+
+    /// For how long a cookie of this age, in whole milliseconds, has been stale.
+    fn staleness(&self, age: Duration, now: Instant) -> Option<Duration> {
+        // It may have been sealed up to one millisecond earlier.
+        let earliest = age + Duration::from_millis(1);
+        let refused = self.refused_until.and_then(|until| earliest.checked_sub(now - until));
+        let refused = refused.filter(|by| !by.is_zero());
+        age.checked_sub(self.life).filter(|by| !by.is_zero()).or(refused)
     }
 }
 

@@ -1,12 +1,14 @@
 //! Association lookup. Which association is a packet for? By our tag, or by who is talking to whom.
 
 use alloc::collections::btree_map::Entry;
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::net::SocketAddr;
+use core::time::Duration;
 
-use anabranch_types::{AssociationId, VerificationTag};
+use anabranch_types::{AssociationId, Instant, VerificationTag};
 
+use super::spent::SpentTags;
 use crate::association::Association;
 
 /// Where a packet comes from and which ports it names.
@@ -52,21 +54,27 @@ impl Standing {
 }
 
 /// The two indices of an endpoint's associations.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Directory {
     by_tag: BTreeMap<VerificationTag, AssociationId>,
     /// Several may list the same address.
     by_correspondent: BTreeSet<(Correspondent, Standing, AssociationId)>,
     /// The ports of associations here, those that ended last among them, and how many have each.
     ports: BTreeMap<u16, u32>,
-    /// Tags of the associations that ended last, oldest first, with their ports.
-    spent: VecDeque<(VerificationTag, u16)>,
+    spent: SpentTags,
 }
 
-/// Ended associations whose cookies are remembered as spent.
-const SPENT_TAGS: usize = 1_024;
-
 impl Directory {
+    /// With no association yet; a cookie is valid for `cookie_life`.
+    pub(crate) const fn new(cookie_life: Duration) -> Self {
+        Self {
+            by_tag: BTreeMap::new(),
+            by_correspondent: BTreeSet::new(),
+            ports: BTreeMap::new(),
+            spent: SpentTags::new(cookie_life),
+        }
+    }
+
     pub(crate) fn with_tag(&self, tag: VerificationTag) -> Option<AssociationId> {
         self.by_tag.get(&tag).copied()
     }
@@ -145,17 +153,14 @@ impl Directory {
 
     /// `association` ended, or restarts with another tag: nothing leads to it any more, its addresses are free for the next one, and a late copy
     /// of its cookie does not bring it back to life.
-    pub(crate) fn retire(&mut self, association: &Association) {
+    pub(crate) fn retire(&mut self, association: &Association, now: Instant) {
         self.unlist(association, association.transfer.paths.remotes());
         let tag = association.local.tag;
         if self.by_tag.get(&tag) != Some(&association.id) {
             return;
         }
         self.by_tag.remove(&tag);
-        self.spent.push_back((tag, association.local.port));
-        if self.spent.len() > SPENT_TAGS
-            && let Some((_, port)) = self.spent.pop_front()
-        {
+        for port in self.spent.add(tag, association.local.port, now) {
             self.free(port);
         }
     }
@@ -169,9 +174,9 @@ impl Directory {
         }
     }
 
-    /// Whether an association had this tag and ended.
-    pub(crate) fn is_spent(&self, tag: VerificationTag) -> bool {
-        self.spent.iter().any(|(spent, _)| *spent == tag)
+    /// The cookies of associations that ended.
+    pub(crate) const fn spent(&self) -> &SpentTags {
+        &self.spent
     }
 
     /// `association` is new, its peer `left` these addresses for those that it has now, or their standing changed.

@@ -8,6 +8,7 @@ mod listener;
 mod out_of_the_blue;
 mod replies;
 mod responder;
+mod spent;
 mod timer_queue;
 
 use alloc::boxed::Box;
@@ -55,6 +56,8 @@ pub struct Endpoint {
     randoms: Secrets,
     slots: BTreeMap<AssociationId, Slot>,
     directory: Directory,
+    /// The latest time that the driver told.
+    latest: Instant,
     timers: TimerQueue,
     eventful: VecDeque<AssociationId>,
     replies: Replies,
@@ -99,7 +102,8 @@ impl Endpoint {
             randoms: secrets.split(),
             secrets,
             slots: BTreeMap::new(),
-            directory: Directory::default(),
+            directory: Directory::new(config.cookie_life),
+            latest: Instant::ZERO,
             timers: TimerQueue::default(),
             eventful: VecDeque::new(),
             replies: Replies::default(),
@@ -165,13 +169,14 @@ impl Endpoint {
     /// when it sends something, be it the cookie again.
     pub fn forget(&mut self, id: AssociationId) {
         if let Some(slot) = self.slots.remove(&id) {
-            self.directory.retire(&slot.association);
+            self.directory.retire(&slot.association, self.latest);
             self.timers.forget(id, &slot.entry);
         }
     }
 
     /// A datagram arrived over `path`, whose `local` end is ours.
     pub fn handle_datagram(&mut self, now: Instant, path: PathAddr, ecn: Ecn, datagram: &[u8]) {
+        self.latest = now;
         // Congestion marks are not negotiated yet, so none can arrive from a peer that keeps to the rules.
         let _ = ecn;
         let parsed = if self.config.checksum_offload {
@@ -282,6 +287,7 @@ impl Endpoint {
 
     /// The moment of [`Endpoint::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.latest = now;
         while let Some(id) = self.timers.take_due(now) {
             if let Some(slot) = self.slots.get_mut(&id) {
                 slot.entry.fired();
@@ -299,6 +305,7 @@ impl Endpoint {
         buffer: &mut Vec<u8>,
         max_segments: usize,
     ) -> Option<Transmit> {
+        self.latest = now;
         let start = buffer.len();
         let transmit = self.next_transmit(now, buffer, max_segments)?;
         if !self.config.checksum_offload {
@@ -331,7 +338,7 @@ impl Endpoint {
             note_changes(&mut self.directory, &mut self.eventful, slot);
             if transmit.is_some() {
                 if slot.association.is_done() {
-                    self.directory.retire(&slot.association);
+                    self.directory.retire(&slot.association, self.latest);
                 }
                 self.timers.rotate();
                 return transmit;
@@ -384,7 +391,7 @@ impl Endpoint {
         if let Some(slot) = self.slots.get_mut(&id) {
             note_changes(&mut self.directory, &mut self.eventful, slot);
             if slot.association.is_done() {
-                self.directory.retire(&slot.association);
+                self.directory.retire(&slot.association, self.latest);
             }
             self.timers.touch(id, &mut slot.entry);
         }

@@ -38,6 +38,9 @@ enum Verdict {
 /// dropped if the cookie is stale, is for another tag, or belongs to an association that has ended.
 pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, bytes: &[u8]) -> bool {
     let header = inbound.packet.header();
+    if let Some(until) = endpoint.directory.spent().forgotten_until() {
+        endpoint.cookies.refuse_until(until);
+    }
     // §5.1.5 step 3: the tag of the packet must be the one that the cookie was made for; it is under the seal.
     let opened = endpoint
         .cookies
@@ -117,7 +120,7 @@ fn with_tag_of<'e>(endpoint: &'e mut Endpoint, inbound: &Inbound<'_>) -> Option<
 fn is_spent(endpoint: &Endpoint, cookie: &Cookie) -> bool {
     let with_tag = endpoint.directory.with_tag(cookie.local_tag);
     let slot = with_tag.and_then(|id| endpoint.slots.get(&id));
-    endpoint.directory.is_spent(cookie.local_tag) || slot.is_some_and(|slot| slot.association.is_closed())
+    endpoint.directory.spent().contains(cookie.local_tag) || slot.is_some_and(|slot| slot.association.is_closed())
 }
 
 //= rfc9260 1.3-1
@@ -248,7 +251,7 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
         endpoint.directory.forget_addresses(&slot.association);
     } else {
         // Late copies of the cookie that the old incarnation came from are spent, too.
-        endpoint.directory.retire(&slot.association);
+        endpoint.directory.retire(&slot.association, inbound.now);
     }
     let mut anew = Association::new(setup, State::Established, inbound.now);
     anew.events = core::mem::take(&mut slot.association.events);

@@ -124,3 +124,17 @@ fn smallest_init_ack_is_at_most_three_times_the_init() {
         }
     }
 }
+
+#[test]
+fn cookie_from_before_the_refused_time_is_stale() {
+    let mut keys = keys();
+    let sealed = keys.seal(&cookie(), PORTS, at(10));
+    assert_eq!(keys.open(&sealed, PORTS, TAG, at(30)), Ok(cookie()));
+    keys.refuse_until(at(10));
+    let Err(BadCookie::Stale(_, by)) = keys.open(&sealed, PORTS, TAG, at(30)) else {
+        panic!("refused")
+    };
+    assert!(!by.is_zero());
+    let sealed = keys.seal(&cookie(), PORTS, at(11));
+    assert_eq!(keys.open(&sealed, PORTS, TAG, at(30)), Ok(cookie()));
+}

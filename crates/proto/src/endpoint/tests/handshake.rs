@@ -95,6 +95,31 @@ fn cookie_older_than_a_restart_is_refused() {
     assert!(endpoint.associations().all(Association::is_closed));
 }
 
+/// Many associations end while the cookie is valid.
+#[test]
+fn cookie_stays_spent_while_two_thousand_other_associations_end() {
+    let mut endpoint = endpoint();
+    let first = init(5, Vec::new());
+    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &first);
+    let (old_tag, cookie) = tag_and_cookie(&answer);
+    let echo = CookieEcho { cookie: &cookie };
+    let abort = OutboundAbort {
+        tag_reflected: false,
+        causes: Vec::new(),
+    };
+    hears(&mut endpoint, START, peer(2), old_tag, &echo);
+    hears(&mut endpoint, START, peer(2), old_tag, &abort);
+    for number in 0..2_000 {
+        let tag = is_joined_from(&mut endpoint, peer(3), 6 + number, &[]);
+        hears(&mut endpoint, START, peer(3), tag, &abort);
+        let ended: Vec<AssociationId> = endpoint.associations().map(Association::id).collect();
+        ended.into_iter().for_each(|id| endpoint.forget(id));
+    }
+    let answer = hears(&mut endpoint, START, peer(2), old_tag, &echo);
+    assert_eq!(kinds(&answer), [kind::ABORT]);
+    assert_eq!(endpoint.associations().count(), 0);
+}
+
 //= rfc9260 5.1-16, 5.1-18
 /// RFC 9260 §5.1: who decides not to establish an association for "lack of local resources [...] SHOULD respond with an
 /// ABORT chunk".

@@ -1,0 +1,110 @@
+//! Spent State Cookies. Which stand for an association that ended, and must not begin another one?
+//!
+//! A cookie is spent when the association with its tag has ended. The tag is remembered for as long as the cookie may come, in two
+//! generations. If so many associations end that there is no room for all, the older generation is forgotten before its time, and all
+//! cookies of that time are refused: an honest peer whose handshake is under way asks for another cookie.
+
+use alloc::collections::BTreeMap;
+use core::time::Duration;
+
+use anabranch_types::{Instant, VerificationTag};
+
+/// Tags of ended associations, with their ports.
+#[derive(Debug)]
+pub(crate) struct SpentTags {
+    /// Valid.Cookie.Life: what was spent longer ago comes with a cookie that is stale.
+    life: Duration,
+    earlier: BTreeMap<VerificationTag, u16>,
+    recent: BTreeMap<VerificationTag, u16>,
+    /// When the first of `recent` was spent, or later.
+    recent_since: Instant,
+    /// Of those that were spent until then some are forgotten.
+    forgotten_until: Option<Instant>,
+}
+
+impl SpentTags {
+    /// Tags of one generation.
+    const LIMIT: usize = 65_536;
+
+    pub(crate) const fn new(life: Duration) -> Self {
+        Self {
+            life,
+            earlier: BTreeMap::new(),
+            recent: BTreeMap::new(),
+            recent_since: Instant::ZERO,
+            forgotten_until: None,
+        }
+    }
+
+    /// An association ended. Gives the ports of those that are forgotten instead.
+    pub(crate) fn add(
+        &mut self,
+        tag: VerificationTag,
+        port: u16,
+        now: Instant,
+    ) -> impl Iterator<Item = u16> + use<> {
+        let is_over = now - self.recent_since >= self.life || self.recent.len() >= Self::LIMIT;
+        let forgotten = if is_over {
+            self.forgotten_until = Some(self.recent_since);
+            self.recent_since = now;
+            let recent = core::mem::take(&mut self.recent);
+            core::mem::replace(&mut self.earlier, recent)
+        } else {
+            BTreeMap::new()
+        };
+        self.recent.insert(tag, port);
+        forgotten.into_values()
+    }
+
+    pub(crate) fn contains(&self, tag: VerificationTag) -> bool {
+        self.recent.contains_key(&tag) || self.earlier.contains_key(&tag)
+    }
+
+    /// Cookies that were sealed until then are refused: some of them are spent, and nobody knows which.
+    pub(crate) const fn forgotten_until(&self) -> Option<Instant> {
+        self.forgotten_until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIFE: Duration = Duration::from_secs(60);
+
+    fn at(seconds: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(seconds)
+    }
+
+    fn add(spent: &mut SpentTags, tag: u32, seconds: u64) -> usize {
+        spent.add(VerificationTag(tag), 9, at(seconds)).count()
+    }
+
+    #[test]
+    fn tag_is_remembered_for_the_life_of_its_cookie() {
+        let mut spent = SpentTags::new(LIFE);
+        add(&mut spent, 1, 1_000);
+        add(&mut spent, 2, 1_059);
+        add(&mut spent, 3, 1_060);
+        assert!([1, 2, 3].map(VerificationTag).iter().all(|tag| spent.contains(*tag)));
+        assert_eq!(add(&mut spent, 4, 1_120), 2, "the ports of the first two");
+        assert!(!spent.contains(VerificationTag(1)));
+        assert!(spent.contains(VerificationTag(3)));
+        let forgotten = spent.forgotten_until().expect("two tags");
+        assert!(at(1_059) <= forgotten && forgotten + LIFE <= at(1_120), "those are stale");
+    }
+
+    #[test]
+    fn flood_of_ended_associations_is_remembered_in_bounded_memory() {
+        let mut spent = SpentTags::new(LIFE);
+        let tags = 3 * SpentTags::LIMIT as u32;
+        let freed: usize = (0..tags).map(|tag| add(&mut spent, tag, u64::from(tag) / 10_000)).sum();
+        let kept = spent.recent.len() + spent.earlier.len();
+        assert!(kept <= 2 * SpentTags::LIMIT);
+        assert_eq!(kept + freed, tags as usize);
+        let forgotten = spent.forgotten_until().expect("there were too many");
+        let is_accounted_for =
+            |tag: u32| spent.contains(VerificationTag(tag)) || at(u64::from(tag) / 10_000) <= forgotten;
+        assert!((0..tags).all(is_accounted_for));
+    }
+}
