@@ -3,8 +3,10 @@
 use anabranch_types::Tsn;
 use thiserror::Error;
 
+use crate::handshake::HostName;
+
 /// A violation by the peer. One function turns it into an ABORT with the matching error cause.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub(crate) enum Violation {
     /// A DATA chunk without payload (RFC 9260 §3.3.10.9).
     #[error("DATA chunk {0} carries no user data")]
@@ -14,7 +16,7 @@ pub(crate) enum Violation {
     InvalidMandatoryParameter,
     /// An INIT ACK with a Host Name Address (RFC 9260 §5.1.2 B).
     #[error("INIT ACK with a host name")]
-    HostName,
+    HostName(HostName),
     /// An INIT ACK without a State Cookie (RFC 9260 §3.3.10.2).
     #[error("INIT ACK without State Cookie")]
     NoStateCookie,

@@ -34,10 +34,10 @@ impl Association {
 /// Turns a violation into the reason of the end and the error causes of the ABORT.
 pub(crate) fn violated(violation: Violation) -> (CloseReason, Vec<u8>) {
     let mut causes = CauseWriter::new();
-    match violation {
-        Violation::NoUserData(tsn) => causes.push(Cause::NoUserData(tsn)),
+    match &violation {
+        Violation::NoUserData(tsn) => causes.push(Cause::NoUserData(*tsn)),
         Violation::InvalidMandatoryParameter => causes.push(Cause::InvalidMandatoryParameter),
-        Violation::HostName => causes.push(Cause::UnresolvableAddress(&[])),
+        Violation::HostName(name) => causes.push(Cause::UnresolvableAddress(name.parameter())),
         Violation::NoStateCookie => causes.push_missing_parameters(&[STATE_COOKIE]),
         Violation::IllegalAsconfAck => causes.push(Cause::IllegalAsconfAck),
         Violation::Protocol(what) => causes.push(Cause::ProtocolViolation(what.as_bytes())),

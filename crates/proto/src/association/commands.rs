@@ -90,7 +90,7 @@ impl Association {
             | State::CookieEchoed(..)
             | State::ShutdownPending
             | State::ShutdownSent(..)
-            | State::ShutdownReceived
+            | State::ShutdownReceived(_)
             | State::ShutdownAckSent(..)
             | State::Closed => {}
         }

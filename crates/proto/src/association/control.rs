@@ -39,6 +39,8 @@ pub(crate) struct End {
 pub(crate) enum LastWords {
     /// ABORT with these error causes.
     Abort(Vec<u8>),
+    /// The same with the T bit and the tag of the packet that it answers, for no tag of the peer is known.
+    AbortWithReflectedTag(Vec<u8>),
     /// SHUTDOWN COMPLETE.
     ShutdownComplete,
 }
@@ -102,6 +104,10 @@ impl Control {
 
     pub(crate) fn abort(&mut self, causes: Vec<u8>) {
         self.last_words = Some(LastWords::Abort(causes));
+    }
+
+    pub(crate) fn abort_with_reflected_tag(&mut self, causes: Vec<u8>) {
+        self.last_words = Some(LastWords::AbortWithReflectedTag(causes));
     }
 
     pub(crate) fn send_shutdown_complete(&mut self) {
@@ -176,6 +182,15 @@ impl Control {
 
     pub(crate) fn take_error(&mut self) -> Option<Vec<u8>> {
         self.errors.pop_front()
+    }
+
+    /// Takes an ERROR chunk whose causes fit, with their header, into `room` bytes.
+    pub(crate) fn take_error_within(&mut self, room: usize) -> Option<Vec<u8>> {
+        let fits = self
+            .errors
+            .front()
+            .is_some_and(|causes| (4 + causes.len()).next_multiple_of(4) <= room);
+        fits.then(|| self.take_error()).flatten()
     }
 
     /// Takes SHUTDOWN and SHUTDOWN ACK if they are to be sent on `path`.

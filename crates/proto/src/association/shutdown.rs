@@ -25,11 +25,11 @@ impl Association {
     /// as RFC 9260 §6.4.1 recommends for data.
     pub(crate) fn shutdown_timer(&mut self, now: Instant) {
         let max_rto = self.config.rto().max;
+        if let Some(reason) = self.shutdown_is_over(now) {
+            self.end(reason, Some(alloc::vec::Vec::new()));
+            return;
+        }
         match &mut self.state {
-            State::ShutdownSent(_, guard) | State::ShutdownAckSent(_, guard) if guard.0 <= now => {
-                self.end(CloseReason::ShutdownTimeout, Some(alloc::vec::Vec::new()));
-                return;
-            }
             State::ShutdownSent(retry, _) => {
                 retry.repeat(max_rto, now);
                 self.control.send_shutdown();
@@ -49,19 +49,34 @@ impl Association {
         }
     }
 
+    /// The reason to end the shutdown, if there is one: T5 expired, or the chunk was retransmitted Association.Max.Retrans times, on
+    /// any paths.
+    fn shutdown_is_over(&self, now: Instant) -> Option<CloseReason> {
+        let (retry, guard) = match &self.state {
+            State::ShutdownSent(retry, guard) => (retry, Some(*guard)),
+            State::ShutdownAckSent(retry, guard) => (retry, *guard),
+            _ => return None,
+        };
+        let guard = guard.and_then(|guard| guard.deadline(retry));
+        if guard.is_some_and(|guard| guard <= now) {
+            return Some(CloseReason::ShutdownTimeout);
+        }
+        (retry.repeated >= self.config.max_retransmits).then_some(CloseReason::PeerUnreachable)
+    }
+
     //= rfc9260 9.2-9, 9.2-28, 9.2-29
     /// Handles a SHUTDOWN: the peer has no more data to send. Its cumulative TSN acknowledges our data; when all of it is
     /// acknowledged, the output side sends SHUTDOWN ACK.
     pub(crate) fn on_shutdown(&mut self, now: Instant, path: PathId, chunk: Shutdown) {
         match self.state {
             State::Established | State::ShutdownPending => {
-                self.state = State::ShutdownReceived;
+                self.state = State::ShutdownReceived(None);
                 self.events.push(Event::PeerShutdown);
             }
             // Both sides sent SHUTDOWN at once. All our data is acknowledged already, so the output side sends SHUTDOWN ACK next.
-            State::ShutdownSent(..) => self.state = State::ShutdownReceived,
+            State::ShutdownSent(_, guard) => self.state = State::ShutdownReceived(Some(guard)),
             State::ShutdownAckSent(..) => self.control.send_shutdown_ack(),
-            State::ShutdownReceived => {}
+            State::ShutdownReceived(_) => {}
             State::CookieWait(_) | State::CookieEchoed(..) | State::Closed => return,
         }
         // The reply is sent to the source of the SHUTDOWN (RFC 9260 §6.4).
@@ -86,7 +101,7 @@ pub(crate) fn restart_t2(state: &mut State, transfer: &mut Transfer, now: Instan
 }
 
 //= rfc9260 3.3.8-1, 3.3.9-1, 4-11, 9.2-1, 9.2-15, 9.2-16, 9.2-24
-/// Advances the shutdown: SHUTDOWN or SHUTDOWN ACK is sent when all data is acknowledged, and T5-shutdown-guard starts.
+/// Advances the shutdown: SHUTDOWN or SHUTDOWN ACK is sent when all data is acknowledged. T5-shutdown-guard starts with SHUTDOWN.
 pub(crate) fn advance(
     state: &mut State,
     control: &mut Control,
@@ -98,14 +113,17 @@ pub(crate) fn advance(
         return;
     }
     let retry = Retry::start(transfer.paths.fact(transfer.paths.best()).rto, now);
-    // RFC 9260 §9.2 recommends five times RTO.Max for T5-shutdown-guard.
-    let guard = Guard(now + max_rto * 5);
-    transfer.stop_heartbeats();
-    if matches!(state, State::ShutdownPending) {
-        *state = State::ShutdownSent(retry, guard);
-        control.send_shutdown();
-    } else {
-        *state = State::ShutdownAckSent(retry, guard);
-        control.send_shutdown_ack();
+    match *state {
+        State::ShutdownPending => {
+            // RFC 9260 §9.2 recommends five times RTO.Max for T5-shutdown-guard.
+            *state = State::ShutdownSent(retry, Guard(now + max_rto * 5));
+            control.send_shutdown();
+        }
+        State::ShutdownReceived(guard) => {
+            *state = State::ShutdownAckSent(retry, guard);
+            control.send_shutdown_ack();
+        }
+        _ => return,
     }
+    transfer.stop_heartbeats();
 }

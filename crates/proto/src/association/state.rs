@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::time::Duration;
 
-use anabranch_types::Instant;
+use anabranch_types::{Instant, earliest};
 
 /// The state of an association, with the timers that may run in it.
 #[derive(Debug)]
@@ -18,17 +18,24 @@ pub(crate) enum State {
     ShutdownPending,
     /// SHUTDOWN sent; T2-shutdown runs, guarded by T5.
     ShutdownSent(Retry, Guard),
-    /// SHUTDOWN received; our data is not all acknowledged yet.
-    ShutdownReceived,
-    /// SHUTDOWN ACK sent; T2-shutdown runs, guarded by T5.
-    ShutdownAckSent(Retry, Guard),
+    /// SHUTDOWN received; our data is not all acknowledged yet. T5 runs if we had sent a SHUTDOWN as well.
+    ShutdownReceived(Option<Guard>),
+    /// SHUTDOWN ACK sent; T2-shutdown runs, guarded by T5 if we had sent a SHUTDOWN before.
+    ShutdownAckSent(Retry, Option<Guard>),
     /// The association has ended; the last event has the reason.
     Closed,
 }
 
-/// T5-shutdown-guard: the time at which an incomplete shutdown is aborted (RFC 9260 §9.2).
+/// T5-shutdown-guard: the time at which an incomplete shutdown is aborted. Only the sender of SHUTDOWN may start it (RFC 9260 §9.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Guard(pub(crate) Instant);
+
+impl Guard {
+    /// When it ends the association. While the peer is silent, T2 decides alone: it may need longer to use up Association.Max.Retrans.
+    pub(crate) const fn deadline(self, retry: &Retry) -> Option<Instant> {
+        if retry.repeated == 0 { Some(self.0) } else { None }
+    }
+}
 
 /// A timer that retransmits a chunk with exponential back-off: T1 or T2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,7 +87,7 @@ impl State {
     pub(crate) const fn sends_data(&self) -> bool {
         matches!(
             self,
-            Self::Established | Self::ShutdownPending | Self::ShutdownReceived
+            Self::Established | Self::ShutdownPending | Self::ShutdownReceived(_)
         )
     }
 
@@ -106,24 +113,26 @@ impl State {
 
     /// Whether SHUTDOWN or SHUTDOWN ACK follows as soon as all data is acknowledged.
     pub(crate) const fn is_shutdown_due(&self) -> bool {
-        matches!(self, Self::ShutdownPending | Self::ShutdownReceived)
+        matches!(self, Self::ShutdownPending | Self::ShutdownReceived(_))
     }
 
     /// Whether ASCONF is allowed in this state (RFC 5061 §5.1.1 C4).
     pub(crate) const fn changes_addresses(&self) -> bool {
         matches!(
             self,
-            Self::Established | Self::ShutdownPending | Self::ShutdownReceived | Self::ShutdownSent(..)
+            Self::Established | Self::ShutdownPending | Self::ShutdownReceived(_) | Self::ShutdownSent(..)
         )
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
         match self {
             Self::CookieWait(retry) | Self::CookieEchoed(retry, _) => Some(retry.expires),
-            Self::ShutdownSent(retry, guard) | Self::ShutdownAckSent(retry, guard) => {
-                Some(retry.expires.min(guard.0))
+            Self::ShutdownSent(retry, guard) => earliest([Some(retry.expires), guard.deadline(retry)]),
+            Self::ShutdownAckSent(retry, guard) => {
+                let guard = guard.and_then(|guard| guard.deadline(retry));
+                earliest([Some(retry.expires), guard])
             }
-            Self::Established | Self::ShutdownPending | Self::ShutdownReceived | Self::Closed => None,
+            Self::Established | Self::ShutdownPending | Self::ShutdownReceived(_) | Self::Closed => None,
         }
     }
 
@@ -135,7 +144,7 @@ impl State {
             Self::Established => "ESTABLISHED",
             Self::ShutdownPending => "SHUTDOWN-PENDING",
             Self::ShutdownSent(..) => "SHUTDOWN-SENT",
-            Self::ShutdownReceived => "SHUTDOWN-RECEIVED",
+            Self::ShutdownReceived(_) => "SHUTDOWN-RECEIVED",
             Self::ShutdownAckSent(..) => "SHUTDOWN-ACK-SENT",
             Self::Closed => "CLOSED",
         }

@@ -167,7 +167,9 @@ impl CookieKeys {
     fn staleness(&self, age: Duration, now: Instant) -> Option<Duration> {
         // It may have been sealed up to one millisecond earlier.
         let earliest = age + Duration::from_millis(1);
-        let refused = self.refused_until.and_then(|until| earliest.checked_sub(now - until));
+        let refused = self
+            .refused_until
+            .and_then(|until| earliest.checked_sub(now - until));
         let refused = refused.filter(|by| !by.is_zero());
         age.checked_sub(self.life).filter(|by| !by.is_zero()).or(refused)
     }

@@ -92,7 +92,9 @@ impl Directory {
     /// The oldest association whose peer is there, by the word of the application or by its own proof.
     pub(crate) fn with_proven(&self, correspondent: Correspondent) -> Option<AssociationId> {
         let oldest = |standing| self.of_standing(correspondent, standing);
-        let found = [Standing::Proven, Standing::ProvenInHandshake].into_iter().filter_map(oldest);
+        let found = [Standing::Proven, Standing::ProvenInHandshake]
+            .into_iter()
+            .filter_map(oldest);
         found.min()
     }
 
@@ -115,7 +117,9 @@ impl Directory {
         correspondent: Correspondent,
         standing: Standing,
     ) -> impl Iterator<Item = (Standing, AssociationId)> {
-        let from_there = self.by_correspondent.range((correspondent, standing, AssociationId(0))..);
+        let from_there = self
+            .by_correspondent
+            .range((correspondent, standing, AssociationId(0))..);
         from_there
             .take_while(move |(known, ..)| *known == correspondent)
             .map(|(_, standing, id)| (*standing, *id))

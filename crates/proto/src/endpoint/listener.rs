@@ -21,7 +21,7 @@ use crate::association::State;
 use crate::auth::{BadRandom, KeyVector, KeyVectorReader};
 use crate::config::{AssociationConfig, MIN_RECEIVE_BUFFER};
 use crate::extensions::{ChunkKinds, Extensions};
-use crate::handshake;
+use crate::handshake::{self, HostName};
 use crate::secrets::TieTags;
 
 /// Common header, chunk header and fixed fields of an INIT ACK.
@@ -35,7 +35,7 @@ struct Wishes {
     vector: Result<Option<KeyVector>, BadRandom>,
     /// Parameters to be reported back, each as it came.
     unrecognized: Vec<Vec<u8>>,
-    has_host_name: bool,
+    host_name: Option<HostName>,
 }
 
 /// Who answers: nobody known yet, or an association that is told again.
@@ -86,7 +86,7 @@ pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Ini
 //= rfc4895 6.1-3, 6.1-4
 //= rfc5061 6-3
 /// Why the INIT cannot be accepted, whoever sent it.
-fn objection(endpoint: &Endpoint, init: &Init<'_>, wishes: &Wishes) -> Option<Cause<'static>> {
+fn objection<'w>(endpoint: &Endpoint, init: &Init<'_>, wishes: &'w Wishes) -> Option<Cause<'w>> {
     let config = endpoint.accept.as_ref();
     let changes_addresses = config.is_some_and(|config| config.offers_address_changes());
     //= rfc9260 3.3.2-9, 3.3.2-10, 3.3.2-11, 3.3.2-14, 3.3.2-15, 3.3.2-16, 3.3.2-18, 3.3.2-19, 3.3.2-20
@@ -95,9 +95,9 @@ fn objection(endpoint: &Endpoint, init: &Init<'_>, wishes: &Wishes) -> Option<Ca
     {
         Some(Cause::InvalidMandatoryParameter)
     //= rfc9260 3.3.2-3, 3.3.2.1.4-2, 5.1.2-2, 5.1.2-3
-    } else if wishes.has_host_name {
+    } else if let Some(host_name) = &wishes.host_name {
         // RFC 9260 §3.3.2 Note 3: "MUST send an ABORT chunk".
-        Some(Cause::UnresolvableAddress(&[]))
+        Some(Cause::UnresolvableAddress(host_name.parameter()))
     } else if wishes.vector.is_err() {
         Some(Cause::ProtocolViolation(b"RANDOM is not of 32 bytes"))
     } else if changes_addresses && wishes.extensions.lack_authentication() {
@@ -219,7 +219,10 @@ fn known_peer(
         }),
         //= rfc9260 5.2.2-5, 5.2.2-7, 5.2.2-9, 5.2.2-10
         // §5.2.2.
-        State::Established | State::ShutdownPending | State::ShutdownSent(..) | State::ShutdownReceived => {
+        State::Established
+        | State::ShutdownPending
+        | State::ShutdownSent(..)
+        | State::ShutdownReceived(_) => {
             let local_tag = endpoint.fresh_tag();
             Some(Answer {
                 local_tag,
@@ -359,7 +362,7 @@ impl Wishes {
             extensions: ChunkKinds::default(),
             vector: Ok(None),
             unrecognized: Vec::new(),
-            has_host_name: false,
+            host_name: None,
         };
         let mut vector = KeyVectorReader::default();
         for raw in parameters.iter() {
@@ -370,7 +373,7 @@ impl Wishes {
                 Parameter::Ipv4(address) => wishes.addresses.push(address.into()),
                 Parameter::Ipv6(address) => wishes.addresses.push(address.into()),
                 Parameter::SupportedExtensions(kinds) => wishes.extensions = ChunkKinds::from_bytes(kinds),
-                Parameter::HostName => wishes.has_host_name = true,
+                Parameter::HostName => wishes.host_name = Some(HostName::of(raw)),
                 Parameter::Unknown(_) => {
                     let action = UnknownAction::of_parameter(raw.kind);
                     if action.reports() {

@@ -120,7 +120,8 @@ fn with_tag_of<'e>(endpoint: &'e mut Endpoint, inbound: &Inbound<'_>) -> Option<
 fn is_spent(endpoint: &Endpoint, cookie: &Cookie) -> bool {
     let with_tag = endpoint.directory.with_tag(cookie.local_tag);
     let slot = with_tag.and_then(|id| endpoint.slots.get(&id));
-    endpoint.directory.spent().contains(cookie.local_tag) || slot.is_some_and(|slot| slot.association.is_closed())
+    endpoint.directory.spent().contains(cookie.local_tag)
+        || slot.is_some_and(|slot| slot.association.is_closed())
 }
 
 //= rfc9260 1.3-1

@@ -86,19 +86,29 @@ mod tests {
         add(&mut spent, 1, 1_000);
         add(&mut spent, 2, 1_059);
         add(&mut spent, 3, 1_060);
-        assert!([1, 2, 3].map(VerificationTag).iter().all(|tag| spent.contains(*tag)));
+        assert!(
+            [1, 2, 3]
+                .map(VerificationTag)
+                .iter()
+                .all(|tag| spent.contains(*tag))
+        );
         assert_eq!(add(&mut spent, 4, 1_120), 2, "the ports of the first two");
         assert!(!spent.contains(VerificationTag(1)));
         assert!(spent.contains(VerificationTag(3)));
         let forgotten = spent.forgotten_until().expect("two tags");
-        assert!(at(1_059) <= forgotten && forgotten + LIFE <= at(1_120), "those are stale");
+        assert!(
+            at(1_059) <= forgotten && forgotten + LIFE <= at(1_120),
+            "those are stale"
+        );
     }
 
     #[test]
     fn flood_of_ended_associations_is_remembered_in_bounded_memory() {
         let mut spent = SpentTags::new(LIFE);
         let tags = 3 * SpentTags::LIMIT as u32;
-        let freed: usize = (0..tags).map(|tag| add(&mut spent, tag, u64::from(tag) / 10_000)).sum();
+        let freed: usize = (0..tags)
+            .map(|tag| add(&mut spent, tag, u64::from(tag) / 10_000))
+            .sum();
         let kept = spent.recent.len() + spent.earlier.len();
         assert!(kept <= 2 * SpentTags::LIMIT);
         assert_eq!(kept + freed, tags as usize);

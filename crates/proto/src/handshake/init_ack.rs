@@ -4,17 +4,19 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use anabranch_types::{Instant, PathAddr, PathId};
+use anabranch_types::{Instant, PathAddr, PathId, VerificationTag};
 use anabranch_wire::{Cause, CauseWriter, Chunk, InitAck, Packet, Parameter, Parameters, UnknownAction};
 
 use crate::address::{Addresses, is_believable};
-use crate::association::{Agreement, Association, Retry, Side, State};
+use crate::association::{Agreement, Association, Retry, Side, State, close};
 use crate::auth::{BadRandom, KeyVector, KeyVectorReader};
 use crate::config::{AssociationConfig, MIN_RECEIVE_BUFFER};
 use crate::extensions::ChunkKinds;
 use crate::path::{Path, PathSet, covers, pair_through};
 use crate::transfer::Transfer;
 use crate::violation::Violation;
+
+use super::HostName;
 
 /// Further addresses of the peer are ignored.
 const MAX_ADDRESSES: usize = 32;
@@ -33,6 +35,14 @@ pub(crate) fn on_init_ack(
     //= rfc9260 3.3.3-10, 3.3.3-12
     // RFC 9260 §3.3.3: an INIT ACK with an a_rwnd below 1,500 is discarded. The attempt continues.
     if u64::from(chunk.a_rwnd) < MIN_RECEIVE_BUFFER {
+        return Ok(());
+    }
+    //= rfc9260 3.3.3-6, 3.3.3-7
+    // No tag of the peer is known, so the ABORT reflects that of the INIT ACK.
+    if chunk.initiate_tag == VerificationTag::ZERO {
+        let (reason, causes) = close::violated(Violation::InvalidMandatoryParameter);
+        association.end(reason, None);
+        association.control.abort_with_reflected_tag(causes);
         return Ok(());
     }
     // The tag is set first, because an ABORT for any of the following errors needs it.
@@ -145,10 +155,10 @@ fn path_of_answer(addresses: &Addresses, paths: &PathSet, path: PathId, retry: R
     }
 }
 
-//= rfc9260 3.3.3-6, 3.3.3-16, 3.3.3-17, 3.3.3-20, 3.3.3-21
-/// Whether tag and stream counts are valid; a zero in any of them ends the attempt (RFC 9260 §3.3.3).
-fn is_valid(chunk: &InitAck<'_>) -> bool {
-    chunk.initiate_tag.0 != 0 && chunk.outbound_streams > 0 && chunk.inbound_streams > 0
+//= rfc9260 3.3.3-16, 3.3.3-17, 3.3.3-20, 3.3.3-21
+/// Whether the stream counts are valid; a zero in either of them ends the attempt (RFC 9260 §3.3.3).
+const fn is_valid(chunk: &InitAck<'_>) -> bool {
+    chunk.outbound_streams > 0 && chunk.inbound_streams > 0
 }
 
 /// The parameters of an INIT ACK.
@@ -182,7 +192,7 @@ impl Offer {
                 Parameter::SupportedExtensions(kinds) => extensions = ChunkKinds::from_bytes(kinds),
                 //= rfc9260 3.3.2.1.4-2, 3.3.3-2
                 // RFC 9260 §3.3.3: an INIT ACK with a Host Name Address gets an ABORT.
-                Parameter::HostName => return Err(Violation::HostName),
+                Parameter::HostName => return Err(Violation::HostName(HostName::of(raw))),
                 Parameter::Unknown(_) => {
                     let action = UnknownAction::of_parameter(raw.kind);
                     if action.reports() {

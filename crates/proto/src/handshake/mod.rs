@@ -1,5 +1,6 @@
 //! Four-way handshake (RFC 9260 §5.1), initiating side. The answering side keeps no state and is in [`crate::endpoint`].
 
+mod host_name;
 mod init_ack;
 
 use alloc::vec::Vec;
@@ -14,6 +15,7 @@ use crate::extensions::Extensions;
 use crate::path::PathSet;
 use crate::transfer::{HEARTBEAT_LEN, Transfer};
 
+pub(crate) use host_name::HostName;
 pub(crate) use init_ack::{introduce, on_init_ack};
 
 /// Type of the PAD parameter (RFC 4820 §4), which peers without it skip.

@@ -46,6 +46,10 @@ pub(super) fn write(
             let (state, addresses) = (&association.state, &association.addresses);
             let transfer = &mut association.transfer;
             write_cookie(state, addresses, transfer, (plan.path, now), &mut packet);
+            let usual = usize::from(association.transfer.paths.fact(plan.path).max_packet);
+            if !packet.is_empty() && association.transfer.paths.is_confirmed(plan.path) {
+                write_errors(&mut association.control, usual, &mut packet);
+            }
         }
         Some(Lead::Addresses(due)) => {
             let paths = &association.transfer.paths;
@@ -96,6 +100,17 @@ fn write_cookie(
     }
 }
 
+//= rfc9260 3.2.2-2
+/// Bundles with the COOKIE ECHO what is to be reported of the INIT ACK (RFC 9260 §3.2.2), as far as the packet is not longer than
+/// `usual` by it. What does not fit waits for the COOKIE ACK.
+fn write_errors(control: &mut Control, usual: usize, packet: &mut PacketBuilder<'_>) {
+    while let Some(causes) = control.take_error_within(usual.saturating_sub(packet.len()).min(packet.room()))
+    {
+        let _ = packet.push(&OutboundError { causes });
+    }
+    control.settle();
+}
+
 //= rfc9260 6-10, 6.1-17, 6.9-9, 6.10-3
 fn write_bundle(
     (state, control, transfer): (&State, &mut Control, &mut Transfer),
@@ -126,10 +141,16 @@ pub(super) fn last_words(
 ) -> (PathId, usize) {
     let path = association.transfer.paths.best();
     let limit = usize::from(association.transfer.paths.fact(path).max_packet);
-    let mut packet = PacketBuilder::new(buffer, header(association, association.peer.tag), limit);
+    let tag_reflected = matches!(words, LastWords::AbortWithReflectedTag(_));
+    let tag = if tag_reflected {
+        association.local.tag
+    } else {
+        association.peer.tag
+    };
+    let mut packet = PacketBuilder::new(buffer, header(association, tag), limit);
     let pushed = match words {
-        LastWords::Abort(causes) => packet.push(&OutboundAbort {
-            tag_reflected: false,
+        LastWords::Abort(causes) | LastWords::AbortWithReflectedTag(causes) => packet.push(&OutboundAbort {
+            tag_reflected,
             causes,
         }),
         LastWords::ShutdownComplete => packet.push(&ShutdownComplete { tag_reflected: false }),

@@ -234,9 +234,46 @@ fn forward_tsn_supported_is_reported_as_unknown() {
         acknowledges: true,
         ..init(5, parameters.finish())
     };
-    hears(&mut endpoint, START, peer(2), tag, &ours);
+    let answer = hears(&mut endpoint, START, peer(2), tag, &ours);
+    assert_eq!(kinds(&answer), [kind::COOKIE_ECHO, kind::ERROR]);
     let then = hears(&mut endpoint, START, peer(2), tag, &CookieAck);
-    assert!(kinds(&then).contains(&kind::ERROR));
+    assert!(!kinds(&then).contains(&kind::ERROR), "once");
+}
+
+//= rfc9260 3.2.2-2
+#[test]
+fn error_that_does_not_fit_beside_the_cookie_follows_the_cookie_ack() {
+    const STRANGE: u16 = 0xc0de;
+    for (cookie, is_bundled) in [(400, true), (1_300, false)] {
+        let mut parameters = ParameterWriter::new();
+        parameters.push_raw(STRANGE, &[1; 200]);
+        parameters.push_state_cookie(&vec![7; cookie]);
+        let mut endpoint = endpoint();
+        let (_, tag) = calls(&mut endpoint);
+        let ours = OutboundInit {
+            acknowledges: true,
+            ..init(5, parameters.finish())
+        };
+        let bytes = long_packet(tag, &ours);
+        let answer = hears_bytes(&mut endpoint, START, peer(2), &bytes);
+        assert_eq!(kinds(&answer).first(), Some(&kind::COOKIE_ECHO));
+        assert_eq!(kinds(&answer).contains(&kind::ERROR), is_bundled);
+        let then = hears(&mut endpoint, START, peer(2), tag, &CookieAck);
+        assert_eq!(kinds(&then).contains(&kind::ERROR), !is_bundled);
+    }
+}
+
+fn long_packet(tag: VerificationTag, chunk: &impl WriteChunk) -> Vec<u8> {
+    let header = CommonHeader {
+        source_port: DEFAULT_PORT,
+        destination_port: DEFAULT_PORT,
+        tag,
+    };
+    let mut bytes = Vec::new();
+    let mut packet = PacketBuilder::new(&mut bytes, header, 4_000);
+    packet.push(chunk).expect("room");
+    packet.finish();
+    bytes
 }
 
 //= rfc5061 4.2.6-2, 6-6

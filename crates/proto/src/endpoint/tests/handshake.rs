@@ -280,7 +280,7 @@ fn init_ack_with_host_name_or_without_cookie_gets_abort() {
     let mut with_name = ParameterWriter::new();
     with_name.push_state_cookie(&[7; 40]);
     with_name.push_raw(HOST_NAME, b"peer.example\0\0\0\0");
-    for parameters in [with_name.finish(), Vec::new()] {
+    for (parameters, has_name) in [(with_name.finish(), true), (Vec::new(), false)] {
         let mut endpoint = endpoint();
         let (id, tag) = calls(&mut endpoint);
         let answer = OutboundInit {
@@ -291,6 +291,11 @@ fn init_ack_with_host_name_or_without_cookie_gets_abort() {
         assert_eq!(kinds(&replies), [kind::ABORT]);
         let packet = Packet::parse(&replies[0]).expect("a packet in order");
         assert_eq!(packet.header().tag, VerificationTag(5));
+        if has_name {
+            let name = b"\x00\x0b\x00\x14peer.example\0\0\0\0";
+            let is_told = replies[0].windows(name.len()).any(|part| part == name);
+            assert!(is_told, "the parameter, in the cause Unresolvable Address");
+        }
         assert!(endpoint.association(id).is_some_and(Association::is_closed));
     }
 }

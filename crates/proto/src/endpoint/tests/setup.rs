@@ -159,7 +159,10 @@ fn init_with_host_name_is_answered_with_abort() {
     let mut parameters = ParameterWriter::new();
     parameters.push_raw(HOST_NAME, b"peer.example\0\0\0\0");
     let answer = init_from_peer(&mut endpoint, &init(5, parameters.finish()));
-    is_abort(&answer, 5, |cause| matches!(cause, Cause::UnresolvableAddress(_)));
+    let parameter = *b"\x00\x0b\x00\x14peer.example\0\0\0\0";
+    is_abort(&answer, 5, |cause| {
+        *cause == Cause::UnresolvableAddress(&parameter)
+    });
     assert_eq!(endpoint.associations().len(), 0);
 }
 
@@ -307,7 +310,7 @@ fn init_ack_announces_no_more_streams_than_the_init_allows() {
     assert_eq!(answer.outbound_streams, 3);
 }
 
-//= rfc9260 3.3.3-6, 3.3.3-16, 3.3.3-17, 3.3.3-20, 3.3.3-21
+//= rfc9260 3.3.3-6, 3.3.3-7, 3.3.3-16, 3.3.3-17, 3.3.3-20, 3.3.3-21
 #[test]
 fn init_ack_with_zero_tag_or_no_streams_ends_the_attempt() {
     let [_, no_outbound, no_inbound] = stingy(5);
@@ -323,7 +326,13 @@ fn init_ack_with_zero_tag_or_no_streams_ends_the_attempt() {
         if is_told {
             is_abort(&replies, 5, invalid_parameter);
         } else {
-            assert_eq!(replies, Vec::<Vec<u8>>::new(), "no tag is known for an ABORT");
+            // No tag of the peer is known: the ABORT carries that of the INIT ACK.
+            read(&replies[0], |sent_with, chunks| {
+                let [Chunk::Abort(abort)] = chunks else {
+                    panic!("{chunks:?}")
+                };
+                assert_eq!((sent_with, abort.tag_reflected), (tag, true));
+            });
         }
     }
 }

@@ -128,6 +128,49 @@ fn peer_that_never_finishes_is_aborted_after_five_times_rto_max() {
     assert_eq!(close_reason(&mut endpoint), Some(CloseReason::ShutdownTimeout));
 }
 
+/// Whose retransmissions take longer than five times RTO.Max, with the default of ten.
+#[test]
+fn silent_peer_gets_all_retransmissions_of_shutdown_and_shutdown_ack() {
+    for acknowledges in [false, true] {
+        let mut endpoint = endpoint();
+        let tag = is_joined(&mut endpoint, 5, &[]);
+        let again = if acknowledges {
+            let cumulative = Tsn(tag.0.wrapping_sub(1));
+            hears(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
+            kind::SHUTDOWN_ACK
+        } else {
+            shut_down(&mut endpoint);
+            kind::SHUTDOWN
+        };
+        let sent = leaves_without_an_answer(&mut endpoint);
+        let repeated = sent.iter().filter(|(_, kinds)| *kinds == [again]);
+        assert_eq!(repeated.count(), 10);
+        assert_eq!(close_reason(&mut endpoint), Some(CloseReason::PeerUnreachable));
+    }
+}
+
+//= rfc9260 9.2-14
+/// T5 is of the side that sent SHUTDOWN, be it that the other one's crossed it.
+#[test]
+fn shutdown_guard_runs_on_after_a_crossing_shutdown_and_not_without_one_of_ours() {
+    for sent_one in [true, false] {
+        let mut endpoint = endpoint();
+        let tag = is_joined(&mut endpoint, 5, &[]);
+        if sent_one {
+            shut_down(&mut endpoint);
+        }
+        let cumulative = Tsn(tag.0.wrapping_sub(1));
+        let answer = hears(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
+        assert_eq!(kinds(&answer), [kind::SHUTDOWN_ACK]);
+        let after_guard = START + Duration::from_secs(300);
+        act(&mut endpoint, |association| {
+            association.handle_timeout(after_guard)
+        });
+        let is_closed = endpoint.associations().all(Association::is_closed);
+        assert_eq!(is_closed, sent_one, "no T2 expired before");
+    }
+}
+
 //= rfc9260 9.2-8, 9.2-9, 9.2-10, 9.2-11
 /// Data of ours is outstanding when the peer wishes to finish.
 #[test]

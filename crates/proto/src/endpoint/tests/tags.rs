@@ -236,7 +236,12 @@ fn abort_with_the_t_bit_behind_another_chunk_is_dropped() {
 fn peer_is_found_by_its_address_although_a_hundred_list_it() {
     let mut endpoint = endpoint();
     for number in 100..200 {
-        is_joined_from(&mut endpoint, peer(number), 1_000 + u32::from(number), &[peer(2).ip()]);
+        is_joined_from(
+            &mut endpoint,
+            peer(number),
+            1_000 + u32::from(number),
+            &[peer(2).ip()],
+        );
     }
     is_joined(&mut endpoint, 5, &[]);
     let abort = OutboundAbort {

@@ -1,0 +1,29 @@
+//! Host Name Address parameter (RFC 9260 §3.3.2.1.4). What is the peer told that sends one? Its own parameter.
+
+use alloc::boxed::Box;
+
+use anabranch_wire::RawParameter;
+
+/// A Host Name Address parameter of INIT or INIT ACK, as it came.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct HostName(Box<[u8]>);
+
+impl HostName {
+    /// Header, 255 bytes of a name and the zero behind it; the answer has to fit a packet.
+    const LONGEST: usize = 4 + 256;
+
+    pub(crate) fn of(parameter: RawParameter<'_>) -> Self {
+        let bytes = parameter.bytes;
+        Self(if bytes.len() <= Self::LONGEST {
+            bytes.into()
+        } else {
+            Box::default()
+        })
+    }
+
+    //= rfc9260 3.3.2.1.4-2
+    /// Type, length and value for the error cause Unresolvable Address (RFC 9260 §3.3.10.5); empty if it is longer than any name.
+    pub(crate) const fn parameter(&self) -> &[u8] {
+        &self.0
+    }
+}
