@@ -1,8 +1,7 @@
-//! Sending ahead. How does something leave before what is in front of it? What is passed over is cut, numbered and kept
-//! in a line.
+//! Sending ahead: data is sent before other queued data (ADR 0027). Skipped data is fragmented, numbered and kept in order.
 //!
-//! So messages of one stream keep their order, whichever leaves first: their numbers say it (RFC 9260 §6.5), and TSNs
-//! say only when each chunk left.
+//! So messages of a stream keep their order whichever is sent first: their sequence numbers determine it (RFC 9260 §6.5), and TSNs
+//! show only when each chunk was sent.
 
 use anabranch_policy::StreamScheduler;
 use anabranch_types::{Instant, PathId};
@@ -12,28 +11,28 @@ use super::chunk::{self, Chunk};
 use super::line::Place;
 use crate::user_data::UserData;
 
-/// So many messages of its stream are passed over at most where these have stream sequence numbers: beyond half of their space a
-/// receiver could not tell what comes early from what comes again.
+/// Maximum number of skipped messages of the same stream with SSNs: beyond half of the number space, a receiver could not
+/// distinguish early messages from repeated ones.
 const FARTHEST: u16 = 1 << 15;
 
-/// What leaves next.
+/// Request for the next data to send ahead of other data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Ahead {
-    /// On which path.
+    /// The path.
     pub(crate) path: PathId,
-    /// Bytes of chunks that are to be passed over.
+    /// Bytes of chunks to skip.
     pub(crate) skip: u64,
     /// The largest chunk of an empty packet; see [`Sender::send_new`].
     pub(crate) fragment_at: usize,
 }
 
 impl Sender {
-    /// Whether something was passed over before and is not sent.
+    /// Whether skipped chunks are queued.
     pub(crate) fn has_passed_over(&self) -> bool {
         !self.line.is_empty()
     }
 
-    /// Bytes that the first of it takes in a packet, padding included.
+    /// Length of the first skipped chunk, with padding.
     pub(crate) fn passed_over_size(&self) -> Option<usize> {
         let first = self
             .begun
@@ -41,15 +40,15 @@ impl Sender {
         self.line.at(first).map(|chunk| chunk.bytes() as usize)
     }
 
-    /// If a message has begun whose chunks need consecutive TSNs (RFC 9260 §6.9): the bytes in front of the next one.
+    /// If a started message needs consecutive TSNs (RFC 9260 §6.9), the bytes in front of its next chunk.
     pub(crate) fn bound(&self) -> Option<u64> {
         self.begun.map(|message| self.line.find_message(message).bytes)
     }
 
-    /// Sends the first chunk that may leave with at least `ahead.skip` bytes of others in front of it.
+    /// Sends the first chunk that may be sent with at least `ahead.skip` bytes of others in front of it.
     ///
-    /// `None` if there is none, if it does not fit into `max_chunk` bytes, or if the peer's window does not take its
-    /// message and all that is passed over. For what is passed over must find room there, or it would wait for itself.
+    /// `None` if there is none, if it does not fit into `max_chunk` bytes, or if the peer's window is smaller than its message and
+    /// all skipped data together. Skipped data must have room at the peer, or the message that waits for it would block the window.
     pub(crate) fn send_ahead(
         &mut self,
         ahead: Ahead,
@@ -71,8 +70,8 @@ impl Sender {
         Some(self.put(chunk, ahead.path, now))
     }
 
-    /// What the peer's window must take for `chunk` to leave from `place`. Whoever begins a message ahead of others has to
-    /// be able to finish it and to send them afterwards, since nothing can come in between.
+    /// Window that is needed to send `chunk` from `place`. A message that is started ahead of others must fit completely, and so
+    /// must the skipped data, because nothing can be sent in between.
     fn needs(&self, chunk: &Chunk, place: Place) -> u64 {
         let bytes = chunk.payload_bytes();
         if self.begun.is_some() || place.payload == 0 {
@@ -83,7 +82,7 @@ impl Sender {
         place.payload.saturating_add(cut).saturating_add(rest)
     }
 
-    /// Whether a receiver would take its number for an old one, as long as the first of its stream in the line has not come.
+    /// Whether a receiver would take the chunk's SSN for an old one, as long as the first skipped message of its stream is missing.
     fn looks_old(&self, chunk: &Chunk) -> bool {
         let ssn = |chunk: &Chunk| match chunk.place {
             chunk::Place::Data(ssn) if !chunk.flags.unordered => Some(ssn.0),
@@ -97,7 +96,7 @@ impl Sender {
             .is_some_and(|distance| distance >= FARTHEST)
     }
 
-    /// The place in the line of what leaves next; lengthens the line until it is there.
+    /// The place of the next chunk to send among the skipped ones; skips further chunks until there is one.
     fn find_place(&mut self, ahead: Ahead, scheduler: &mut dyn StreamScheduler) -> Option<Place> {
         let (begun, interleaving) = (self.begun, self.streams.is_interleaving());
         let mut place = Place::default();
@@ -123,7 +122,7 @@ impl Sender {
         let (stream, payload) = (next.message.stream, room.piece(next.message.payload.len())?);
         self.full_piece = room.cut(usize::MAX) as u64;
         let chunk = self.streams.cut(stream, payload, scheduler);
-        // In which packet it leaves is not known yet; turns that last for a packet would last for the whole line.
+        // The packet of a skipped chunk is not known yet, so each one ends a scheduler's turn that lasts for a packet.
         scheduler.on_packet_end();
         self.line.push(chunk);
         Some(())

@@ -1,4 +1,4 @@
-//! Chunks of the sender. What is in a DATA or I-DATA chunk, apart from its TSN?
+//! Chunks of the sender: the content of a DATA or I-DATA chunk, apart from its TSN.
 
 use anabranch_types::{Fsn, MessageId, Mid, Ppid, Ssn, StreamId, UnwrappedTsn};
 use anabranch_wire::{Data, DataFlags, FragmentPlace, IData};
@@ -6,8 +6,7 @@ use bytes::Bytes;
 
 use crate::user_data::UserData;
 
-/// A message or a piece of one, cut for good: "Once a user message is fragmented, it cannot be re-fragmented"
-/// (RFC 9260 §6.9).
+/// A message or a fragment of one. "Once a user message is fragmented, it cannot be re-fragmented" (RFC 9260 §6.9).
 #[derive(Clone, Debug)]
 pub(super) struct Chunk {
     pub(super) message: MessageId,
@@ -18,7 +17,7 @@ pub(super) struct Chunk {
     pub(super) payload: Bytes,
 }
 
-/// Where its message is in the stream, and for I-DATA, where it is in its message: in DATA the TSN tells that.
+/// Sequence number of its message in the stream, and for I-DATA the FSN; for DATA the TSN determines the place in the message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
     Data(Ssn),
@@ -26,14 +25,14 @@ pub(super) enum Place {
 }
 
 impl Chunk {
-    /// What it takes of the send buffer and of the peer's window, in bytes.
+    /// Bytes of user data, which count in the send buffer and in the peer's window.
     pub(super) fn payload_bytes(&self) -> u64 {
         self.payload.len() as u64
     }
 
     //= rfc9260 7.2-4
-    /// What it takes of a path, in bytes: "the length of the DATA chunk, including the padding, SHOULD be used"
-    /// (RFC 9260 §7.2).
+    /// Bytes that count in the congestion window: "the length of the DATA chunk, including the padding, SHOULD be used" (RFC 9260
+    /// §7.2).
     pub(super) fn bytes(&self) -> u64 {
         let header = match self.place {
             Place::Data(_) => Data::HEADER_LEN,
@@ -42,7 +41,7 @@ impl Chunk {
         padded(header + self.payload.len()) as u64
     }
 
-    /// The form that goes on the wire.
+    /// The chunk as it is written into a packet.
     pub(super) fn as_user_data(&self, tsn: UnwrappedTsn) -> UserData<'_> {
         match self.place {
             Place::Data(ssn) => UserData::Data(Data {
@@ -71,7 +70,7 @@ impl Chunk {
     }
 }
 
-/// `length` with the padding that RFC 9260 §3.2 asks for.
+/// `length` with the padding of RFC 9260 §3.2.
 pub(super) const fn padded(length: usize) -> usize {
     length.next_multiple_of(4)
 }

@@ -1,4 +1,4 @@
-//! Candidates for duplication. Which chunks in flight could go over another path too?
+//! Candidates for duplication: chunks in flight that can also be sent on another path.
 
 use anabranch_policy::ChunkInFlight;
 use anabranch_types::{PathId, UnwrappedTsn};
@@ -7,8 +7,8 @@ use super::Sender;
 use crate::user_data::UserData;
 
 impl Sender {
-    /// The lowest TSN from `from` on that is in flight on another path than `path`, or else the next new one. Costs a walk
-    /// over what lies between.
+    /// The lowest TSN from `from` on that is in flight on another path than `path`, or the next new TSN. Visits all records in
+    /// between.
     pub(crate) fn in_flight_elsewhere(&self, from: Option<UnwrappedTsn>, path: PathId) -> UnwrappedTsn {
         self.scoreboard.in_flight_elsewhere(from, path)
     }
@@ -18,8 +18,8 @@ impl Sender {
         self.scoreboard.in_flight_chunk(tsn)
     }
 
-    /// A duplicate of the chunk `tsn`, which is in flight and stays so on its path. From now on its acknowledgement is no news
-    /// of any path.
+    /// Makes a duplicate of the chunk `tsn`, which stays in flight on its path. Its acknowledgement no longer says anything about
+    /// any path, because it does not tell which copy arrived.
     pub(crate) fn duplicate(&mut self, tsn: UnwrappedTsn) -> UserData<'_> {
         self.scoreboard.duplicate(tsn)
     }

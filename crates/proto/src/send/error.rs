@@ -1,33 +1,33 @@
-//! Send errors. Why was a message not accepted?
+//! Send errors: why a message was refused.
 
 use thiserror::Error;
 
-/// Why a message was not accepted. The message is not queued, not even in part.
+/// Reason why a message was refused. No part of it was queued.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
 #[non_exhaustive]
 pub enum SendError {
-    /// Too many bytes wait for the peer's acknowledgement; there is room again later.
+    /// The send buffer is full; it has room again when the peer has acknowledged data.
     #[error("the send buffer is full")]
     BufferFull,
-    /// The message would never fit.
+    /// The message is longer than the limit.
     #[error("the message is longer than {max} bytes")]
     TooLarge {
-        /// The longest message that is accepted, in bytes.
+        /// Maximum message length in bytes.
         max: usize,
     },
-    /// DATA chunks carry one byte at least (RFC 9260 §3.3.1).
+    /// The message is empty: DATA chunks carry at least one byte (RFC 9260 §3.3.1).
     #[error("the message is empty")]
     Empty,
-    /// The association has no such outbound stream.
+    /// The outbound stream does not exist.
     #[error("there are only {streams} outbound streams")]
     InvalidStream {
-        /// How many there are, numbered from 0.
+        /// Number of outbound streams, numbered from 0.
         streams: u16,
     },
-    /// The association is shutting down and takes no new messages (RFC 9260 §9.2).
+    /// The association is shutting down and accepts no messages (RFC 9260 §9.2).
     #[error("the association is closing")]
     Closing,
-    /// There is no association.
+    /// The association does not exist or has ended.
     #[error("the association is not connected")]
     NotConnected,
 }

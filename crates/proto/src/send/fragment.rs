@@ -1,28 +1,27 @@
-//! Fragmentation. How long is the next piece of a message?
+//! Fragmentation of messages: the length of the next fragment.
 //!
-//! As long as the path allows, and never shorter: a message is cut at the path's own limit or not at all, so
-//! neither a half-filled packet nor a nearly closed window at the peer makes small fragments.
+//! A message is fragmented only at the limit of the path, so neither a half-filled packet nor a nearly closed window at the peer
+//! causes small fragments.
 
-/// The room for one DATA or I-DATA chunk in a packet. In bytes, chunk header included.
+/// Room for a DATA or I-DATA chunk in a packet, in bytes with the chunk header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Room {
-    /// What is left in the packet.
+    /// Room left in the packet.
     pub(super) max_chunk: usize,
-    /// The largest chunk that an empty packet on this path takes: longer messages are fragmented
+    /// The largest chunk in an empty packet on this path; longer messages are fragmented
     /// ([`anabranch_policy::PathFacts::max_data_chunk`]).
     pub(super) fragment_at: usize,
-    /// The chunk header.
+    /// Length of the chunk header.
     pub(super) header: usize,
 }
 
 impl Room {
-    /// Whether the packet takes no chunk more, however short.
+    /// Whether not even a chunk of one byte fits.
     pub(super) const fn is_full(self) -> bool {
         round_down(self.max_chunk) <= self.header
     }
 
-    /// Payload bytes of the next piece of a message of which `rest` bytes are left; `None` if it does not fit
-    /// into the packet.
+    /// Payload bytes of the next fragment of a message of which `rest` bytes are left; `None` if it does not fit into the packet.
     pub(super) const fn piece(self, rest: usize) -> Option<usize> {
         let payload = self.cut(rest);
         let fits = self.header + payload <= round_down(self.max_chunk);
@@ -30,14 +29,14 @@ impl Room {
     }
 
     //= rfc9260 6-8, 6.9-2, 6.9-8, 6.9-10
-    /// Payload bytes of the next piece if the packet were empty.
+    /// Payload bytes of the next fragment in an empty packet.
     pub(super) const fn cut(self, rest: usize) -> usize {
         let most = round_down(self.fragment_at).saturating_sub(self.header);
         if rest < most { rest } else { most }
     }
 }
 
-/// A chunk ends with padding to a multiple of four bytes, so it fits where its padded length does.
+/// Rounds down to a multiple of four: chunks are padded, so a chunk fits only if its padded length does.
 const fn round_down(length: usize) -> usize {
     length & !3
 }

@@ -1,8 +1,7 @@
-//! Passed-over chunks. What was passed over, so that something behind it could leave before? Chunks in the order of
-//! handing over.
+//! Skipped chunks, in the order in which the stream scheduler selected them, so that later data could be sent before them.
 //!
-//! A chunk is numbered when it is put here, as if it had been sent: its message keeps its place in its stream. Empty
-//! unless a path scheduler goes ahead.
+//! A chunk gets its sequence number when it is added, as if it had been sent, so its message keeps its place in the stream. The
+//! list is empty unless a path scheduler sends ahead.
 
 use alloc::collections::VecDeque;
 
@@ -10,18 +9,18 @@ use anabranch_types::MessageId;
 
 use super::chunk::Chunk;
 
-/// Chunks that are cut and not sent.
+/// Chunks that have been fragmented and not sent.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     chunks: VecDeque<Chunk>,
     payload: u64,
 }
 
-/// A place in the line, and what is in front of it.
+/// A place in the list, and the size of what is in front of it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Place {
     at: usize,
-    /// Bytes of chunks in front, headers included.
+    /// Bytes of the chunks in front, with headers.
     pub(super) bytes: u64,
     /// Bytes of user data in front.
     pub(super) payload: u64,
@@ -50,7 +49,7 @@ impl Line {
         self.chunks.get(place.at)
     }
 
-    /// The first place from `from` on with a chunk that is meant; the end of the line if there is none.
+    /// The first place from `from` on for which `is_meant` returns true; the end of the list if there is none.
     pub(super) fn find(&self, from: Place, is_meant: impl Fn(Place, &Chunk) -> bool) -> Place {
         let mut place = from;
         for chunk in self.chunks.range(from.at..) {
@@ -64,12 +63,12 @@ impl Line {
         place
     }
 
-    /// The first chunk of `message`; the end of the line if there is none.
+    /// The first chunk of `message`; the end of the list if there is none.
     pub(super) fn find_message(&self, message: MessageId) -> Place {
         self.find(Place::default(), |_, chunk| chunk.message == message)
     }
 
-    /// User data of those chunks of `message` that are here.
+    /// User data of the chunks of `message` in the list.
     pub(super) fn payload_of(&self, message: MessageId) -> u64 {
         let of_message = self.chunks.iter().filter(|chunk| chunk.message == message);
         of_message.map(Chunk::payload_bytes).sum()
@@ -81,7 +80,7 @@ impl Line {
         Some(chunk)
     }
 
-    /// Gives memory back. To be called when nothing waits.
+    /// Releases memory. To be called when the list is empty.
     pub(super) fn shrink(&mut self, keep: usize) {
         self.chunks.shrink_to(keep);
     }

@@ -1,4 +1,4 @@
-//! Low-water marks. On which streams does little wait? Those that have fallen to their low-water marks.
+//! Low-water marks of streams: which streams have fallen to their marks?
 
 use alloc::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use anabranch_types::StreamId;
 #[derive(Debug, Default)]
 pub(super) struct LowWater {
     marks: BTreeMap<StreamId, Mark>,
-    /// How many have fallen and were not told.
+    /// Number of streams that have fallen and are not reported yet.
     fallen: u16,
 }
 
@@ -18,17 +18,17 @@ struct Mark {
     level: Level,
 }
 
-/// Where a queue stands.
+/// State of a queue relative to its mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Level {
     Above,
-    /// It was above, and is not any more.
+    /// It has fallen to the mark, and this is not reported yet.
     Fallen,
     Below,
 }
 
 impl LowWater {
-    /// The mark of `stream`, on which `queued` bytes wait; [`u64::MAX`] for none.
+    /// Sets the mark of `stream`, on which `queued` bytes are queued; [`u64::MAX`] removes it.
     pub(super) fn set(&mut self, stream: StreamId, bytes: u64, queued: u64) {
         let before = if bytes == u64::MAX {
             self.marks.remove(&stream)
@@ -43,7 +43,7 @@ impl LowWater {
         self.fallen -= u16::from(before.is_some_and(|mark| mark.level == Level::Fallen));
     }
 
-    /// The same marks, with nothing waiting: what was above has fallen.
+    /// The same marks with empty queues: streams that were above their marks have fallen.
     pub(super) fn anew(&self) -> Self {
         let mut anew = Self {
             marks: self.marks.clone(),
@@ -60,7 +60,7 @@ impl LowWater {
         !self.marks.is_empty() && self.marks.contains_key(&stream)
     }
 
-    /// More waits on `stream`: `queued` bytes now.
+    /// Notes that the queue of `stream` has grown to `queued` bytes.
     pub(super) fn rose_to(&mut self, stream: StreamId, queued: u64) {
         if let Some(mark) = self.marks.get_mut(&stream)
             && queued > mark.bytes
@@ -70,7 +70,7 @@ impl LowWater {
         }
     }
 
-    /// Less waits on `stream`: `queued` bytes now.
+    /// Notes that the queue of `stream` has shrunk to `queued` bytes.
     pub(super) fn fell_to(&mut self, stream: StreamId, queued: u64) {
         if let Some(mark) = self.marks.get_mut(&stream)
             && queued <= mark.bytes
@@ -81,7 +81,7 @@ impl LowWater {
         }
     }
 
-    /// A stream that has fallen to its mark; once for each time.
+    /// Takes a stream that has fallen to its mark; each fall is reported once.
     pub(super) fn next_fallen(&mut self) -> Option<StreamId> {
         if self.fallen == 0 {
             return None;

@@ -1,9 +1,9 @@
-//! Sender. How does a message become acknowledged chunks?
+//! Sender of user data, from a message to its acknowledgement.
 //!
-//! [`Sender::enqueue`] queues it on its stream, [`Sender::send_new`] cuts the next piece of some message and gives
-//! it a TSN, [`Sender::on_sack`] takes note of what arrived, [`Sender::lose`] and [`Sender::lose_all`] of what did
-//! not, and [`Sender::send_again`] repeats it. Which stream, which path and what is lost is asked of policies
-//! elsewhere: here it is carried out and counted.
+//! [`Sender::enqueue`] queues a message on its stream, [`Sender::send_new`] takes the next fragment of a message and gives it a
+//! TSN, [`Sender::on_sack`] applies acknowledgements, [`Sender::lose`] and [`Sender::lose_all`] mark chunks as lost, and
+//! [`Sender::send_again`] retransmits them. Policies select streams, paths and losses elsewhere; the sender executes their
+//! decisions.
 
 mod ahead;
 mod chunk;
@@ -41,73 +41,73 @@ use crate::config::SackWalks;
 use crate::message::Message;
 use crate::user_data::UserData;
 
-/// How many entries each buffer keeps once everything is acknowledged; what a burst needed beyond is given back.
+/// Entries that each buffer keeps when all data is acknowledged; memory that a burst needed beyond them is released.
 const KEPT_WHEN_DRAINED: usize = 4;
 
-/// How a [`Sender`] starts. Sizes in bytes of payload.
+/// Configuration of a [`Sender`]. Sizes are in bytes of user data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SenderConfig {
-    /// The first TSN.
+    /// The initial TSN.
     pub(crate) initial_tsn: Tsn,
-    /// How much may wait for the peer's cumulative acknowledgement, sent or not.
+    /// Size of the send buffer: data that is not acknowledged cumulatively, sent or not.
     pub(crate) buffer: u64,
-    /// The longest message.
+    /// Maximum message length.
     pub(crate) max_message: usize,
-    /// Outbound streams asked for.
+    /// Requested number of outbound streams.
     pub(crate) outbound_streams: u16,
-    /// The peer's window, as far as it is known.
+    /// The peer's window as known at the start.
     pub(crate) peer_window: u32,
-    /// How SACKs are applied.
+    /// SACK-handling algorithm.
     pub(crate) sack_handling: SackHandlingChoice,
     pub(crate) sack_walks: SackWalks,
-    /// Which part of SACKs is heard.
+    /// Part of each SACK that is processed.
     pub(crate) sack_window: SackWindow,
 }
 
-/// What a SACK or a SHUTDOWN changed for the whole association.
+/// Effects of a SACK or SHUTDOWN on the whole association.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct SackOutcome {
-    /// The cumulative TSN ack point moved.
+    /// Whether the cumulative TSN ack point has advanced.
     pub(crate) cumulative_advanced: bool,
     /// Bytes of chunks acknowledged for the first time, on all paths.
     pub(crate) acked_bytes: u64,
-    /// Bytes of the send buffer that became free.
+    /// Bytes freed in the send buffer.
     pub(crate) freed_bytes: u64,
-    /// Chunks that the peer had acknowledged and now says it has not.
+    /// Chunks that the peer has reneged on.
     pub(crate) reneged: u32,
 }
 
 /// A message that the peer has not acknowledged in full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Unacknowledged {
-    /// Which message.
+    /// Id of the message.
     pub(crate) message: MessageId,
     /// Its stream.
     pub(crate) stream: StreamId,
-    /// Bytes of it that are not acknowledged.
+    /// Its unacknowledged bytes.
     pub(crate) bytes: u64,
-    /// Whether any of it was sent: the peer may have received it then.
+    /// Whether any part of it was sent, so that the peer may have received it.
     pub(crate) sent: bool,
 }
 
-/// From the application's message to the peer's acknowledgement.
+/// The sender of an association.
 #[derive(Debug)]
 pub(crate) struct Sender {
     streams: Streams,
-    /// What was passed over: next before anything of `streams`.
+    /// Skipped chunks, which are sent before other data of `streams`.
     line: Line,
-    /// The message that has to be finished before another one begins, for its chunks need consecutive TSNs.
+    /// The started message that must be finished before another one starts, because its chunks need consecutive TSNs.
     begun: Option<MessageId>,
     scoreboard: Scoreboard,
     window: PeerWindow,
     low_water: LowWater,
     buffer: u64,
     max_message: usize,
-    /// The longest piece that the path of the last one takes.
+    /// Payload of a full-sized fragment on the path of the last one.
     full_piece: u64,
 }
 
-/// What [`Sender::send_new`] would send.
+/// The chunk that [`Sender::send_new`] would send.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     stream: StreamId,
@@ -116,7 +116,7 @@ struct Piece {
 
 impl Sender {
     //= rfc9260 5.1-21
-    /// Nothing queued, nothing sent; allocates nothing.
+    /// Creates an empty sender without allocating.
     pub(crate) fn new(config: SenderConfig) -> Self {
         Self {
             streams: Streams::new(config.outbound_streams),
@@ -135,8 +135,8 @@ impl Sender {
         }
     }
 
-    /// The handshake told how many streams the peer takes, how large its window is, and whether messages may be
-    /// interleaved. Messages that were queued on streams beyond come back, in the order of streams.
+    /// Applies the negotiated number of streams, window and interleaving. Returns the messages that were queued on streams which
+    /// the peer does not accept, in the order of streams.
     pub(crate) fn negotiated(
         &mut self,
         outbound_streams: u16,
@@ -151,10 +151,10 @@ impl Sender {
     }
 
     //= rfc9260 3.3.1-5, 6.2-34
-    /// Takes a message from the application.
+    /// Queues a message of the application.
     ///
     /// # Errors
-    /// All but [`SendError::Closing`] and [`SendError::NotConnected`], which are not known here.
+    /// All of [`SendError`] except `Closing` and `NotConnected`, which concern the association.
     pub(crate) fn enqueue(
         &mut self,
         message: Message,
@@ -191,11 +191,11 @@ impl Sender {
     }
 
     //= rfc9260 6.1-1, 6.1-2, 6.1-4, 6.1-5
-    /// Whether there is new data, and the peer's window lets a packet of it begin. To be asked before each packet;
-    /// what is bundled into it is between [`Sender::send_new`] and the packet's room.
+    /// Whether there is new data, and the peer's window permits a packet of it. Asked before each packet; further chunks of the
+    /// packet are limited by [`Sender::send_new`] and the room in the packet.
     ///
-    /// With nothing outstanding the answer is yes whatever the window, for one chunk may go as a zero window probe
-    /// (RFC 9260 §6.1 A). Until then a window that takes less than a packet is left alone (silly-window avoidance).
+    /// With nothing outstanding the result is true for any window, because one chunk may be sent as a zero window probe (RFC 9260
+    /// §6.1 A). Otherwise a window smaller than a packet is not used (silly window avoidance).
     pub(crate) fn may_send_new(&self) -> bool {
         let is_worth_it = || {
             self.window
@@ -204,8 +204,7 @@ impl Sender {
         self.has_unsent() && (!self.has_outstanding() || is_worth_it())
     }
 
-    /// Whether some stream has new data that may go on `path`, as the stream scheduler says.
-    /// `fragment_at` tells what it is for [`Sender::send_new`].
+    /// Whether any stream has new data for `path` by decision of the stream scheduler. See [`Sender::send_new`] for `fragment_at`.
     pub(crate) fn has_new_for(
         &self,
         path: PathId,
@@ -231,8 +230,7 @@ impl Sender {
         }
     }
 
-    /// Whether the peer's window, and nothing else, keeps new data back, with nothing in flight whose
-    /// acknowledgement could open it.
+    /// Whether only the peer's window prevents new data, and nothing is in flight whose acknowledgement could open it.
     pub(crate) fn window_is_shut(&self) -> bool {
         let is_worth_it =
             self.window
@@ -240,25 +238,25 @@ impl Sender {
         self.has_unsent() && !self.has_outstanding() && !is_worth_it
     }
 
-    /// Whether something is outstanding although the peer has no room left at all: a window that its data had filled as
-    /// promised would have shut with the last of it acknowledged.
+    /// Whether data is outstanding although the peer's window is zero: a window that was filled with permitted data closes only
+    /// when the last of it is acknowledged.
     pub(crate) fn finds_no_room(&self) -> bool {
         self.has_outstanding() && !self.window.takes(1)
     }
 
-    /// Whether the peer has room for a chunk of `bytes` that it has not got.
+    /// Whether the peer's window has room for an outstanding chunk of `bytes`.
     pub(crate) fn finds_room(&self, bytes: u64) -> bool {
         self.window.takes(bytes)
     }
 
-    /// Sends the next piece of a message on `path`: it is in flight from now on and has to be written.
+    /// Sends the next fragment of a message on `path`. It counts as in flight from now on, and the caller has to write it.
     ///
     /// `max_chunk` is the room for a chunk in the packet, `fragment_at` that in an empty packet of this path
-    /// ([`anabranch_policy::PathFacts::max_data_chunk`]), both with the chunk header: messages are cut at the
-    /// latter only, so that bundling does not make small fragments.
+    /// ([`anabranch_policy::PathFacts::max_data_chunk`]), both with the chunk header. Messages are fragmented only at the latter,
+    /// so that bundling does not cause small fragments.
     ///
-    /// `None` if there is nothing to send, if it does not fit, or if the peer's window is too small for it. With
-    /// nothing outstanding it goes all the same, as a zero window probe (RFC 9260 §6.1 A).
+    /// `None` if there is nothing to send, if it does not fit, or if the peer's window is too small. With nothing outstanding the
+    /// chunk is sent nevertheless, as a zero window probe (RFC 9260 §6.1 A).
     pub(crate) fn send_new(
         &mut self,
         path: PathId,
@@ -288,7 +286,7 @@ impl Sender {
         window::fills_tsn_window(self.scoreboard.len())
     }
 
-    /// What [`Sender::send_new`] gave last leaves with the I bit, to measure the round trip of its path.
+    /// Marks the chunk that [`Sender::send_new`] returned last as an RTT probe with the I bit.
     pub(crate) fn last_was_probe(&mut self) {
         self.scoreboard.last_was_probe();
     }
@@ -306,63 +304,61 @@ impl Sender {
         })
     }
 
-    /// The lowest TSN that waits for retransmission.
+    /// The lowest lost TSN.
     pub(crate) fn next_lost(&self) -> Option<LostChunk> {
         self.scoreboard.next_lost()
     }
 
-    /// The lowest TSN that was lost on `path` and waits for retransmission.
+    /// The lowest TSN that was lost on `path`.
     pub(crate) fn first_lost(&self, path: PathId) -> Option<UnwrappedTsn> {
         self.scoreboard.first_lost(path)
     }
 
-    /// Of the lowest TSNs that were lost on each path and wait for retransmission, the lowest above `tsn`.
+    /// Of the lowest lost TSNs of each path, the lowest above `tsn`.
     pub(crate) fn first_lost_of_another(&self, tsn: UnwrappedTsn) -> Option<LostChunk> {
         self.scoreboard.first_lost_of_another(tsn)
     }
 
-    /// The lowest TSN above `tsn` that waits for retransmission.
+    /// The lowest lost TSN above `tsn`.
     pub(crate) fn lost_after(&self, tsn: UnwrappedTsn) -> Option<LostChunk> {
         self.scoreboard.lost_after(tsn)
     }
 
-    /// The chunk `tsn`, if it waits for retransmission.
+    /// The chunk `tsn` if it is lost.
     pub(crate) fn lost_chunk(&self, tsn: UnwrappedTsn) -> Option<LostChunk> {
         self.scoreboard.lost_chunk(tsn)
     }
 
-    /// Sends a lost chunk again, on `path`: it is in flight from now on and has to be written.
+    /// Retransmits a lost chunk on `path`. It counts as in flight from now on, and the caller has to write it.
     pub(crate) fn send_again(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> UserData<'_> {
         self.scoreboard.send_again(tsn, path, now)
     }
 
-    /// The chunk that the cumulative TSN ack point waits for, if it is in flight; a lost one is to be sent again
-    /// anyway.
+    /// The chunk after the cumulative TSN ack point if it is in flight; a lost one is retransmitted anyway.
     pub(crate) fn oldest_outstanding(&self) -> Option<StuckChunk> {
         self.scoreboard.oldest_in_flight()
     }
 
-    /// Sends the chunk of [`Sender::oldest_outstanding`] again, on `path`, and asks for a SACK at once: the sooner
-    /// it is acknowledged, the sooner the buffer is free.
+    /// Retransmits the chunk of [`Sender::oldest_outstanding`] on `path` with the I bit, so that its acknowledgement frees the
+    /// buffer early.
     pub(crate) fn moved(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> UserData<'_> {
         self.scoreboard.move_to(tsn, path, now).urging()
     }
 
-    /// Bytes that the highest chunk in flight on `path` takes in a packet, padding included.
+    /// Length of the highest chunk in flight on `path`, with padding.
     pub(crate) fn tail_bytes(&self, path: PathId) -> Option<u64> {
         let tsn = self.scoreboard.highest_in_flight(path)?;
         self.scoreboard.bytes(tsn)
     }
 
-    /// Sends the highest chunk in flight on `path` once more there, and asks for a SACK at once: a probe. `None` if
-    /// nothing is in flight on it.
+    /// Retransmits the highest chunk in flight on `path` as a tail loss probe with the I bit; `None` if nothing is in flight there.
     pub(crate) fn probe_tail(&mut self, path: PathId, now: Instant) -> Option<UserData<'_>> {
         let tsn = self.scoreboard.highest_in_flight(path)?;
         Some(self.scoreboard.send_again(tsn, path, now).urging())
     }
 
     //= rfc9260 6.7-3
-    /// A SACK came. What it changed on each path is in [`Sender::path_acks`] until the next one.
+    /// Applies a SACK. [`Sender::path_acks`] has its effects on each path until the next one.
     pub(crate) fn on_sack(
         &mut self,
         sack: &ValidSack,
@@ -390,7 +386,7 @@ impl Sender {
         }
     }
 
-    /// A SHUTDOWN came: its cumulative TSN acknowledges, and says nothing about gaps and window (RFC 9260 §3.3.8).
+    /// Applies the cumulative TSN of a SHUTDOWN, which has neither gap ack blocks nor a window (RFC 9260 §3.3.8).
     pub(crate) fn on_cumulative(
         &mut self,
         cumulative: UnwrappedTsn,
@@ -406,7 +402,7 @@ impl Sender {
         self.settle(cumulative, scheduler)
     }
 
-    /// Frees what was acknowledged for good.
+    /// Frees chunks that are acknowledged cumulatively.
     fn settle(&mut self, cumulative: UnwrappedTsn, scheduler: &mut dyn StreamScheduler) -> SackOutcome {
         let (mut freed_bytes, before) = (0, self.cumulative());
         self.scoreboard.forget(cumulative, |chunk| {
@@ -427,53 +423,52 @@ impl Sender {
         }
     }
 
-    /// What the last SACK or SHUTDOWN changed, in the order of path ids; paths without change are left out.
+    /// Effects of the last SACK or SHUTDOWN on each path, in the order of path ids; paths without news are left out.
     pub(crate) fn path_acks(&self) -> &[PathAck] {
         self.scoreboard.path_acks()
     }
 
-    /// To be called before [`Sender::lose`] is called for each path with the same thresholds.
+    /// Prepares the search for losses; to be called before [`Sender::lose`] is called for each path with the same thresholds.
     pub(crate) fn look_for_losses(&mut self, threshold_of: impl Fn(PathId) -> LossThreshold) {
         self.scoreboard.look_for_losses(threshold_of);
     }
 
-    /// Everything in flight on `path` below `threshold` waits for retransmission from now on.
+    /// Marks all chunks in flight on `path` below `threshold` as lost.
     pub(crate) fn lose(&mut self, path: PathId, threshold: LossThreshold) -> Lost {
         let lost = self.scoreboard.lose(path, threshold);
         self.scoreboard.debug_check();
         lost
     }
 
-    /// Everything sent once on `path`, in flight and below the first TSN that a gap block reports, waits to be sent
-    /// again and counts as moved. Gives how many chunks.
+    /// Marks all chunks as moved and to be retransmitted that were sent once, are in flight on `path` and lie below the first gap
+    /// ack block. Returns their number.
     pub(crate) fn reschedule_below_first_gap(&mut self, path: PathId) -> u32 {
         let chunks = self.scoreboard.reschedule_below_first_gap(path);
         self.scoreboard.debug_check();
         chunks
     }
 
-    /// The T3 timer of `path` expired: everything in flight on it waits for retransmission (RFC 9260 §6.3.3 E3).
+    /// Marks all chunks in flight on `path` as lost, as after an expiry of T3 (RFC 9260 §6.3.3 E3).
     pub(crate) fn lose_all(&mut self, path: PathId) -> Lost {
         let lost = self.scoreboard.lose_all(path);
         self.scoreboard.debug_check();
         lost
     }
 
-    /// `path` is no more: what is in flight on it waits for retransmission. Its id may be given to another path once
-    /// [`Sender::queued`] says 0 of it.
+    /// Closes a deleted path: chunks in flight on it are lost. Its id may be reused when [`Sender::queued`] is 0 for it.
     pub(crate) fn close_path(&mut self, path: PathId) {
         self.scoreboard.close_path(path);
         self.scoreboard.debug_check();
     }
 
-    /// A path begins that has the id of one that was closed.
+    /// Opens a path that reuses the id of a closed one.
     pub(crate) fn open_path(&mut self, path: PathId) {
         if self.scoreboard.is_closed(path) {
             self.scoreboard.open_path(path);
         }
     }
 
-    /// The messages that the peer has not acknowledged in full, in the order of handing over.
+    /// The messages that are not completely acknowledged, in the order in which they were queued.
     pub(crate) fn unacknowledged(&self) -> impl Iterator<Item = Unacknowledged> + use<> {
         let sent = self.scoreboard.unacknowledged();
         let sent = sent.map(|chunk| (chunk.message, chunk.stream, chunk.payload_bytes(), true));
@@ -495,22 +490,22 @@ impl Sender {
         messages.into_values()
     }
 
-    /// Whether some message has not been sent to its end.
+    /// Whether any message has unsent data.
     pub(crate) fn has_unsent(&self) -> bool {
         self.unsent_bytes() > 0
     }
 
-    /// Whether something that was sent is not acknowledged cumulatively.
+    /// Whether any sent data is not acknowledged cumulatively.
     pub(crate) fn has_outstanding(&self) -> bool {
         !self.scoreboard.is_empty()
     }
 
-    /// Whether everything that was handed over is acknowledged cumulatively.
+    /// Whether all queued data is acknowledged cumulatively.
     pub(crate) fn is_drained(&self) -> bool {
         !self.has_unsent() && !self.has_outstanding()
     }
 
-    /// Payload bytes that wait to be sent, for the first time or again.
+    /// Payload bytes to send or to retransmit.
     pub(crate) fn waiting_bytes(&self) -> u64 {
         self.unsent_bytes() + self.scoreboard.lost_bytes()
     }
@@ -527,23 +522,22 @@ impl Sender {
         self.streams.queued_on(stream) + passed_over
     }
 
-    /// Payload bytes in the send buffer: not sent, or not acknowledged cumulatively nor kept by the peer for good.
+    /// Payload bytes in the send buffer: not sent, or sent and neither cumulatively acknowledged nor non-renegable.
     pub(crate) fn send_used(&self) -> u64 {
         self.unsent_bytes() + self.scoreboard.payload_held()
     }
 
-    /// Payload bytes that the send buffer still takes.
+    /// Free payload bytes in the send buffer.
     pub(crate) fn free_space(&self) -> u64 {
         self.buffer.saturating_sub(self.send_used())
     }
 
-    /// Chunk bytes in flight on `path`: neither acknowledged nor thought lost.
+    /// Chunk bytes in flight on `path`: neither acknowledged nor marked as lost.
     pub(crate) fn in_flight(&self, path: PathId) -> u64 {
         self.scoreboard.in_flight(path)
     }
 
-    /// Chunk bytes last sent on `path` and still in the send buffer: not acknowledged cumulatively nor kept by the peer
-    /// for good.
+    /// Chunk bytes in the send buffer that were last sent on `path`: neither cumulatively acknowledged nor non-renegable.
     pub(crate) fn queued(&self, path: PathId) -> u64 {
         self.scoreboard.queued(path)
     }
@@ -558,25 +552,25 @@ impl Sender {
         self.scoreboard.total_queued()
     }
 
-    /// The earliest chunk in flight on `path`, and when it was last sent. T3 starts anew when this changes.
+    /// The earliest chunk in flight on `path`, and when it was last sent. T3 restarts when this changes.
     ///
-    /// That is the lower of two TSNs: the lowest of those sent once, and the first of those sent again.
+    /// It is the lower of two TSNs: the lowest that was sent once, and the first in the list of retransmissions.
     pub(crate) fn earliest_outstanding(&self, path: PathId) -> Option<(UnwrappedTsn, Instant)> {
         self.scoreboard.earliest_in_flight(path)
     }
 
-    /// The highest TSN in flight on `path`; see [`Lost::highest`] for those that are not any more. Costs a walk
-    /// over the retransmissions in flight on it: made for the start of a fast recovery, not for each SACK.
+    /// The highest TSN in flight on `path`; see [`Lost::highest`] for lost ones. Visits all retransmissions in flight there, so it
+    /// is meant for the start of a fast recovery and not for each SACK.
     pub(crate) fn highest_outstanding(&self, path: PathId) -> Option<UnwrappedTsn> {
         self.scoreboard.highest_in_flight(path)
     }
 
-    /// How many chunks were looked at to find out what SACKs changed and what was lost.
+    /// Chunks visited to process SACKs and to find losses.
     pub(crate) fn elements_visited(&self) -> u64 {
         self.scoreboard.elements_visited()
     }
 
-    /// The TSN that the next new chunk gets.
+    /// The TSN of the next new chunk.
     pub(crate) fn next_tsn(&self) -> UnwrappedTsn {
         self.scoreboard.next_tsn()
     }
@@ -586,7 +580,7 @@ impl Sender {
         self.scoreboard.cumulative()
     }
 
-    /// User data that the peer takes on top of what is in flight (`rwnd`, RFC 9260 §6.2.1).
+    /// User data that the peer accepts beyond what is outstanding (rwnd, RFC 9260 §6.2.1).
     pub(crate) fn peer_window(&self) -> u64 {
         self.window.open(self.scoreboard.payload_outstanding())
     }

@@ -1,6 +1,6 @@
-//! Message queue. Where do messages wait? In one slab, chained into a queue per stream.
+//! Message queues of all streams, in one slab with a linked list per stream.
 //!
-//! A stream thus costs two numbers instead of a buffer of its own, and thousands of streams stay cheap.
+//! A stream costs two indices instead of a buffer of its own, so thousands of streams take little memory.
 
 use alloc::vec::Vec;
 use core::{mem, num::NonZeroU32};
@@ -9,7 +9,7 @@ use anabranch_types::MessageId;
 
 use crate::message::Message;
 
-/// A message of which at least one byte has not been sent; its payload is what is left.
+/// A message with at least one unsent byte; its payload is the unsent rest.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) id: MessageId,
@@ -24,7 +24,7 @@ impl Waiting {
     }
 }
 
-/// A place in the slab, counted from one so that an `Option` costs nothing.
+/// An index into the slab, from 1, so that an `Option` takes no extra space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Slot(NonZeroU32);
 
@@ -40,7 +40,7 @@ enum Place {
     Free { next: Option<Slot> },
 }
 
-/// The messages of one stream, first in, first out.
+/// The message queue of one stream.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Queue {
     first: Option<Slot>,
@@ -53,7 +53,7 @@ impl Queue {
     }
 }
 
-/// The messages of all streams.
+/// The message queues of all streams.
 #[derive(Default, Debug)]
 pub(super) struct Slab {
     places: Vec<Place>,
@@ -103,7 +103,7 @@ impl Slab {
         })
     }
 
-    /// Gives memory back. To be called when no message waits.
+    /// Releases memory. To be called when all queues are empty.
     pub(super) fn shrink(&mut self, keep: usize) {
         if self.places.capacity() > keep {
             debug_assert!(self.iter().next().is_none(), "shrinking forgets all messages");

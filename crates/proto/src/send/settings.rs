@@ -1,4 +1,4 @@
-//! Sender settings. What may an application set while it sends? The buffer, and how each stream is treated.
+//! Settings of the sender: size of the send buffer, and priority, weight and low-water mark of each stream.
 
 use alloc::vec::Vec;
 use core::num::NonZeroU16;
@@ -9,17 +9,17 @@ use anabranch_types::StreamId;
 use super::{SendError, Sender};
 
 impl Sender {
-    /// The buffer has `bytes` from now on; see [`crate::Association::set_send_buffer`].
+    /// Sets the size of the send buffer; see [`crate::Association::set_send_buffer`].
     pub(crate) const fn resize(&mut self, bytes: u64) {
         self.buffer = bytes;
     }
 
-    /// Bytes of messages that are held at most, sent ones until they are acknowledged included.
+    /// Size of the send buffer, in bytes of messages.
     pub(crate) const fn capacity(&self) -> u64 {
         self.buffer
     }
 
-    /// How urgent a stream is; see [`crate::Association::set_stream_priority`].
+    /// Sets the priority of a stream; see [`crate::Association::set_stream_priority`].
     ///
     /// # Errors
     /// [`SendError::InvalidStream`].
@@ -34,7 +34,7 @@ impl Sender {
         Ok(())
     }
 
-    /// The weight of a stream; see [`crate::Association::set_stream_weight`].
+    /// Sets the weight of a stream; see [`crate::Association::set_stream_weight`].
     ///
     /// # Errors
     /// [`SendError::InvalidStream`].
@@ -49,15 +49,13 @@ impl Sender {
         Ok(())
     }
 
-    /// After a restart of the peer: streams are as urgent and as weighty as with the sender before, and have the same
-    /// low-water marks. To be called
-    /// before anything is queued.
+    /// Takes over priorities, weights and low-water marks after a restart of the peer. To be called before any message is queued.
     pub(crate) fn keep_stream_settings(&mut self, before: &Self) {
         self.streams.keep_settings(&before.streams);
         self.low_water = before.low_water.anew();
     }
 
-    /// When to tell that little waits on a stream; see [`crate::Association::set_stream_low_water`].
+    /// Sets the low-water mark of a stream; see [`crate::Association::set_stream_low_water`].
     ///
     /// # Errors
     /// [`SendError::InvalidStream`].
@@ -68,12 +66,12 @@ impl Sender {
         Ok(())
     }
 
-    /// A stream that has fallen to its low-water mark, and was not told yet.
+    /// Takes a stream that has fallen to its low-water mark and was not reported yet.
     pub(crate) fn next_low_stream(&mut self) -> Option<StreamId> {
         self.low_water.next_fallen()
     }
 
-    /// Bytes that wait on each stream, in the order of streams; those without any are left out.
+    /// Unsent bytes of each stream, in the order of streams; empty ones are left out.
     pub(crate) fn queues(&self) -> Vec<(StreamId, u64)> {
         let streams = (0..self.streams.used()).map(StreamId);
         let queues = streams.map(|stream| (stream, self.streams.queued_on(stream)));

@@ -1,4 +1,4 @@
-//! Outbound streams. Whose message is next, and with which number?
+//! Outbound streams. Which stream's message is sent next, and with which sequence number?
 
 use alloc::vec::Vec;
 use core::mem;
@@ -23,13 +23,13 @@ struct Stream {
     waiting: Queue,
     /// Bytes of payload that have not been sent yet.
     unsent_bytes: u64,
-    /// What the application wants of the stream scheduler.
+    /// Settings of the application for the stream scheduler.
     priority: u16,
     weight: NonZeroU16,
-    /// The numbers of the next messages; a stream sequence number is the lower half of the ordered one.
+    /// MIDs of the next messages; an SSN is the lower half of the ordered one.
     next_ordered: Mid,
     next_unordered: Mid,
-    /// Ordered messages sent in whole or in part, the ends of which are not acknowledged.
+    /// Ordered messages sent completely or partly whose last chunk is not acknowledged.
     ordered_in_window: u16,
 }
 
@@ -47,12 +47,12 @@ impl Default for Stream {
     }
 }
 
-/// What the peer takes now, in bytes of payload.
+/// Room at the peer, in bytes of payload.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PeerRoom {
-    /// Its window.
+    /// The peer's window.
     pub(super) window: u64,
-    /// The longest message that goes in one chunk.
+    /// The longest message that fits into one chunk.
     pub(super) whole: u64,
 }
 
@@ -61,13 +61,13 @@ pub(super) struct PeerRoom {
 struct Begun {
     stream: StreamId,
     mid: Mid,
-    /// The number of its next fragment.
+    /// FSN of its next fragment.
     fsn: Fsn,
 }
 
 impl Stream {
     //= rfc9260 6.5-3, 6.5-4, 6.5-5, 6.5-6
-    /// The number of the next message.
+    /// Takes the MID of the next message.
     fn begin(&mut self, unordered: bool) -> Mid {
         let counter = if unordered {
             &mut self.next_unordered
@@ -81,18 +81,18 @@ impl Stream {
     }
 }
 
-/// All outbound streams with their unsent messages; tells the stream scheduler who is ready.
+/// All outbound streams with their unsent messages; notifies the stream scheduler of ready streams.
 #[derive(Debug)]
 pub(super) struct Streams {
     count: u16,
-    /// As far as they have been used.
+    /// The streams, up to the highest one used.
     streams: Vec<Stream>,
     slab: Slab,
-    /// Whether messages of several streams may be under way at once, in I-DATA chunks (RFC 8260 §2).
+    /// Whether messages may be interleaved, in I-DATA chunks (RFC 8260 §2).
     interleaving: bool,
-    /// The messages that are begun, in the order of streams; one at most without interleaving.
+    /// Started messages, in the order of streams; at most one without interleaving.
     unfinished: Vec<Begun>,
-    /// Bytes that their messages still have to send.
+    /// Unsent bytes of started messages.
     unfinished_bytes: u64,
     next_message: MessageId,
     unsent_bytes: u64,
@@ -116,12 +116,12 @@ impl Streams {
         self.count
     }
 
-    /// Streams below this number have been used or set.
+    /// Number of streams that have been used or set.
     pub(super) fn used(&self) -> u16 {
         self.streams.len() as u16
     }
 
-    /// The handshake told which kind of chunk carries data. To be called before any does.
+    /// Sets the negotiated chunk type. To be called before any data is sent.
     pub(super) fn interleave(&mut self, interleaving: bool) {
         debug_assert!(
             self.unfinished.is_empty(),
@@ -130,12 +130,12 @@ impl Streams {
         self.interleaving = interleaving;
     }
 
-    /// Whether messages of several streams may be under way at once.
+    /// Whether messages may be interleaved.
     pub(super) fn is_interleaving(&self) -> bool {
         self.interleaving
     }
 
-    /// The header of the chunks that carry data, in bytes.
+    /// Length of the chunk header in bytes.
     pub(super) fn header_len(&self) -> usize {
         if self.interleaving {
             IData::HEADER_LEN
@@ -156,12 +156,12 @@ impl Streams {
             .map_or(0, |stream| stream.unsent_bytes)
     }
 
-    /// The messages of which something has not been sent yet.
+    /// The messages with unsent data.
     pub(super) fn waiting(&self) -> impl Iterator<Item = &Waiting> {
         self.slab.iter()
     }
 
-    /// Queues a message on a stream that exists.
+    /// Queues a message on an existing stream.
     pub(super) fn push(&mut self, message: Message, scheduler: &mut dyn StreamScheduler) -> MessageId {
         let id = self.next_message;
         self.next_message = MessageId(id.0 + 1);
@@ -178,7 +178,7 @@ impl Streams {
         id
     }
 
-    /// How urgent a stream that exists is: lower is served first, if the scheduler knows priorities (RFC 8260 §3.4).
+    /// Sets the priority of an existing stream: the lowest is served first by schedulers with priorities (RFC 8260 §3.4).
     pub(super) fn set_priority(
         &mut self,
         stream: StreamId,
@@ -189,7 +189,7 @@ impl Streams {
         self.tell_if_ready(stream, scheduler);
     }
 
-    /// What a stream that exists gets in proportion to others, if the scheduler knows weights (RFC 8260 §3.6).
+    /// Sets the weight of an existing stream for schedulers with weights (RFC 8260 §3.6).
     pub(super) fn set_weight(
         &mut self,
         stream: StreamId,
@@ -217,10 +217,9 @@ impl Streams {
         &mut self.streams[stream.index()]
     }
 
-    /// The message to go on with on `path`. Without interleaving it is the one begun, whatever its path so far, for its
-    /// fragments need consecutive TSNs (RFC 9260 §6.9); else the head of the stream that the scheduler names, or a
-    /// message begun that may go there if that one may not begin now, whatever the scheduler was told. What the `peer` takes is
-    /// asked only where it matters.
+    /// The next message for `path`. Without interleaving, a started message comes first on any path, because its fragments need
+    /// consecutive TSNs (RFC 9260 §6.9). Otherwise it is the head of the stream that the scheduler selects, or a started message
+    /// for this path if that head may not start now. `peer` is called only if the room at the peer matters.
     pub(super) fn next(
         &self,
         path: PathId,
@@ -238,13 +237,13 @@ impl Streams {
         })
     }
 
-    /// Whether the next piece of `head`, the head message of `stream`, may be sent.
+    /// Whether the next fragment of `head`, the head message of `stream`, may be sent.
     fn may_go_on(&self, stream: StreamId, head: &Waiting, peer: impl FnOnce() -> PeerRoom) -> bool {
         if self.find_unfinished(stream).is_ok() {
             return true;
         }
-        // Parts of messages fill the peer's buffer until one of them is whole. So all that are begun must fit, or none
-        // might ever be; what is whole at once is in nobody's way.
+        // Fragments fill the peer's buffer until their message is complete. So all started messages together must fit, or none
+        // might ever be completed (ADR 0031). A message in a single chunk is deliverable at once and needs no such room.
         let fits = |peer: PeerRoom| {
             head.bytes() <= peer.whole || head.bytes().saturating_add(self.unfinished_bytes) <= peer.window
         };
@@ -252,7 +251,7 @@ impl Streams {
     }
 
     //= rfc9260 3.3.1-4, 3.3.1-6, 3.3.1-7, 3.3.1-11, 6.9-13, 6.9-14
-    /// Cuts `payload` bytes off the head message of `stream`.
+    /// Takes the first `payload` bytes of the head message of `stream`.
     pub(super) fn cut(
         &mut self,
         stream: StreamId,
@@ -300,13 +299,13 @@ impl Streams {
         chunk
     }
 
-    /// The place of the message that is begun on `stream`, or the place for one.
+    /// The index of the started message of `stream`, or the index for one.
     fn find_unfinished(&self, stream: StreamId) -> Result<usize, usize> {
         self.unfinished
             .binary_search_by_key(&stream, |begun| begun.stream)
     }
 
-    /// The piece `sent` of a message left, whose place was `found`; `rest` bytes of the message did not.
+    /// Updates the started messages after the fragment `sent` with index `found`; `rest` bytes of its message are unsent.
     fn follow(&mut self, found: Result<usize, usize>, sent: Begun, bytes: u64, rest: u64) {
         let following = Begun {
             fsn: sent.fsn.next(),
@@ -341,13 +340,13 @@ impl Streams {
         }
     }
 
-    /// Bytes of the message of `chunk` that have not been cut.
+    /// Bytes of the message of `chunk` that are not in chunks yet.
     pub(super) fn rest_of(&self, chunk: &Chunk) -> u64 {
         let head = self.head(chunk.stream).filter(|head| head.id == chunk.message);
         head.map_or(0, Waiting::bytes)
     }
 
-    /// A chunk was acknowledged for good.
+    /// Handles the cumulative acknowledgement of a chunk.
     pub(super) fn acknowledged(&mut self, chunk: &Chunk, scheduler: &mut dyn StreamScheduler) {
         if chunk.flags.ending && !chunk.flags.unordered {
             let stream = &mut self.streams[chunk.stream.index()];
@@ -359,7 +358,7 @@ impl Streams {
         }
     }
 
-    /// The peer takes only `count` streams: the messages on others come back.
+    /// Limits the streams to `count`; returns the messages queued on others.
     pub(super) fn limit(
         &mut self,
         count: u16,
@@ -381,7 +380,7 @@ impl Streams {
         refused
     }
 
-    /// Gives memory back. To be called when nothing waits.
+    /// Releases memory. To be called when nothing is queued.
     pub(super) fn shrink(&mut self, keep: usize) {
         self.slab.shrink(keep);
         self.unfinished = Vec::new();
@@ -397,7 +396,7 @@ impl Streams {
         self.slab.first(stream.waiting)
     }
 
-    /// The head of a stream, unless it may not begin before another one is acknowledged.
+    /// The head of a stream, unless it may not start before another message is acknowledged.
     fn ready_head(&self, id: StreamId) -> Option<&Waiting> {
         let may_begin = |head: &Waiting| {
             let stream = &self.streams[id.index()];
@@ -413,7 +412,7 @@ impl Streams {
         }
     }
 
-    /// Tells the scheduler about the head of a stream.
+    /// Notifies the scheduler of the head of a stream.
     fn tell(&self, id: StreamId, head: &Waiting, scheduler: &mut dyn StreamScheduler) {
         let stream = &self.streams[id.index()];
         scheduler.on_ready(&StreamFacts {
@@ -427,7 +426,7 @@ impl Streams {
     }
 }
 
-/// How the kind of chunk in use numbers a fragment.
+/// The sequence numbers of a fragment, by chunk type.
 const fn place(interleaving: bool, unordered: bool, piece: Begun) -> Place {
     match (interleaving, unordered) {
         (true, _) => Place::IData(piece.mid, piece.fsn),

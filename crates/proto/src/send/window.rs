@@ -1,15 +1,14 @@
-//! Peer window. How much more does the peer take? RFC 9260 §6.1 A and §6.2.1.
+//! Peer window: how much data the peer accepts (RFC 9260 §6.1 A, §6.2.1).
 
 //= rfc9260 6.2.1-1
-/// The peer's receive buffer as it last described it.
+/// The peer's receive window as last advertised.
 ///
-/// RFC 9260 §6.2.1 keeps an `rwnd` that every transmission lowers (B) and every SACK sets to `a_rwnd` minus what
-/// is outstanding (D ii). Both say the same: `rwnd` is the last `a_rwnd` minus the user data outstanding. So only
-/// the last `a_rwnd` is kept, and the rest is a subtraction.
+/// In RFC 9260 §6.2.1 every transmission lowers rwnd (B), and every SACK sets it to a_rwnd minus outstanding data (D ii). Both mean
+/// that rwnd is the last a_rwnd minus the outstanding user data, so only the last a_rwnd is stored.
 ///
-/// It also lets every loss raise `rwnd` (C). That is left out: what is lost comes again and needs its place at
-/// the peer. With one path it comes before anything else and takes the place back at once; with several, other
-/// paths would fill it with new data meanwhile, and a peer that does not renege would have no room for the gap.
+/// The RFC also lets every loss raise rwnd (C). That is left out, because a lost chunk will be retransmitted and needs its room at
+/// the peer. With one path the retransmission comes first and takes the room back at once. With several paths, others would fill it
+/// with new data meanwhile, and a peer that does not renege would have no room for the gap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PeerWindow {
     advertised: u64,
@@ -25,45 +24,43 @@ impl PeerWindow {
         }
     }
 
-    /// A SACK says how large the window is.
+    /// Sets the window to the a_rwnd of a SACK.
     pub(super) fn advertise(&mut self, a_rwnd: u32) {
         self.advertised = u64::from(a_rwnd);
         self.largest = self.largest.max(self.advertised);
     }
 
-    /// A SACK says how large the window is, and may be older than the last one: it tells of less, and that room has been
-    /// used since. A larger window is not believed until the cumulative TSN moves.
+    /// Sets the window to the a_rwnd of a SACK that may be older than the last one, because it reports fewer TSNs. A larger window
+    /// is not accepted until the cumulative TSN advances.
     pub(super) fn advertise_at_most(&mut self, a_rwnd: u32) {
         self.advertised = self.advertised.min(u64::from(a_rwnd));
     }
 
-    /// `bytes` of user data arrived, and the peer did not say how much room that left: it took as much.
+    /// Lowers the window by `bytes` of user data that were acknowledged without an a_rwnd.
     pub(super) fn fill(&mut self, bytes: u64) {
         self.advertised = self.advertised.saturating_sub(bytes);
     }
 
-    /// Bytes of user data that may be sent on top of those outstanding.
+    /// Bytes of user data that may be sent beyond those outstanding.
     pub(super) fn open(&self, outstanding: u64) -> u64 {
         self.advertised.saturating_sub(outstanding)
     }
 
-    /// Whether the peer had room for `bytes` when it said how large its window is, if nothing else had come before them.
+    /// Whether the advertised window has room for `bytes` if nothing else arrives before them.
     pub(super) fn takes(&self, bytes: u64) -> bool {
         self.advertised >= bytes
     }
 
     //= rfc9260 6.1-10
-    /// Whether `open` bytes are worth a packet while others are in flight: a full one, all there is, or half
-    /// of the largest window seen (silly-window avoidance as in RFC 1122 §4.2.3.4, which RFC 9260 §6.1 A
-    /// refers to).
+    /// Whether a window of `open` bytes is worth a packet while data is in flight: a full packet, all queued data, or half of the
+    /// largest window seen (silly window avoidance of RFC 1122 §4.2.3.4, to which RFC 9260 §6.1 A refers).
     pub(super) fn is_worth_a_packet(&self, open: u64, unsent: u64, full: u64) -> bool {
         open >= unsent.min(full) || open >= (self.largest / 2).max(1)
     }
 }
 
 //= rfc9260 1.6-3, 6.1-23
-/// Whether a send window of so many chunks takes no TSN more: serial numbers compare within half of their space
-/// (RFC 9260 §6.1).
+/// Whether a send window of `chunks` chunks is full: serial numbers compare only within half of their space (RFC 9260 §6.1).
 pub(super) const fn fills_tsn_window(chunks: usize) -> bool {
     chunks >= i32::MAX as usize
 }

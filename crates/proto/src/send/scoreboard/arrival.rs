@@ -1,25 +1,24 @@
-//! Pseudo-cumulative acknowledgement. When did what was sent on a path arrive there in order?
+//! In-order arrival of a path's data: the time until a chunk and all chunks sent before it on the path are acknowledged.
 //!
-//! One chunk at a time is followed, as a round-trip time would be measured with one timer: from its first transmission
-//! until it and everything that was first sent on the path before it has been acknowledged, on whatever path the
-//! retransmissions went. What is missing is counted, so nothing is searched.
+//! One chunk at a time is measured, as RTT is measured with one timer: from its first transmission until it and all chunks first
+//! sent on the path before it are acknowledged, on whatever path they were retransmitted. Missing chunks are counted, not searched.
 
 use anabranch_types::{Instant, UnwrappedTsn};
 
 /// The measurement of one path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
-    /// Chunks first sent on the path that are not acknowledged.
+    /// Unacknowledged chunks that were first sent on the path.
     missing: u64,
     followed: Option<Followed>,
 }
 
-/// The chunk that is followed.
+/// The chunk that is measured.
 #[derive(Clone, Copy, Debug)]
 struct Followed {
     tsn: UnwrappedTsn,
     sent_at: Instant,
-    /// Of [`Arrival::missing`], those up to this chunk.
+    /// Those of [`Arrival::missing`] up to this chunk.
     missing: u64,
 }
 
@@ -30,7 +29,7 @@ impl Arrival {
         followed: None,
     };
 
-    /// `tsn` leaves on the path for the first time.
+    /// Notes that `tsn` is sent for the first time, on this path.
     pub(super) fn sent(&mut self, tsn: UnwrappedTsn, now: Instant) {
         self.missing += 1;
         let missing = self.missing;
@@ -41,7 +40,7 @@ impl Arrival {
         });
     }
 
-    /// `tsn`, first sent on the path, is acknowledged.
+    /// Notes that `tsn`, first sent on this path, is acknowledged.
     pub(super) fn arrived(&mut self, tsn: UnwrappedTsn) {
         self.missing -= 1;
         if let Some(followed) = self.followed.as_mut().filter(|followed| tsn <= followed.tsn) {
@@ -49,7 +48,7 @@ impl Arrival {
         }
     }
 
-    /// The peer takes the acknowledgement of `tsn` back.
+    /// Notes that the peer has reneged on `tsn`.
     pub(super) fn taken_back(&mut self, tsn: UnwrappedTsn) {
         self.missing += 1;
         if let Some(followed) = self.followed.as_mut().filter(|followed| tsn <= followed.tsn) {
@@ -57,12 +56,12 @@ impl Arrival {
         }
     }
 
-    /// The path is no more: nothing is measured.
+    /// Ends the measurement, because the path was deleted.
     pub(super) fn forget(&mut self) {
         self.followed = None;
     }
 
-    /// A SACK was applied: if that ends the measurement, when it began.
+    /// Ends the measurement if it is complete after a SACK; returns when it started.
     pub(super) fn finish(&mut self) -> Option<Instant> {
         let done = self.followed.take_if(|followed| followed.missing == 0)?;
         Some(done.sent_at)

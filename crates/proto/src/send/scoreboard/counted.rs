@@ -1,8 +1,8 @@
-//! Counted walks. What would the walks over what is outstanding have looked at?
+//! Counted walks: how many records the queue walks of `sack-handling` would visit.
 //!
-//! A simulator charges its model of a processor for every record that a walk looks at. The finds being the same, it need
-//! not walk: the index finds, and what [`super::scan`] and [`super::outstanding_array`] would have looked at follows from
-//! where their walks begin and end.
+//! A simulator charges its processor model for every visited record. The result of a walk is the same as that of the index, so the
+//! index is used, and the number of records that [`super::scan`] and [`super::outstanding_array`] would visit follows from where
+//! their walks start and end.
 
 use core::ops::Range;
 
@@ -15,7 +15,7 @@ use super::Scoreboard;
 use super::walk::Report;
 
 impl Scoreboard {
-    /// Applies a SACK by the index, at the count of the walks.
+    /// Applies a SACK by the index, and counts the records that the walks would visit.
     pub(super) fn find_by_counting(&mut self, report: &Report<'_>, now: Instant) -> u32 {
         let contested = report.contested();
         let walked = match self.walks.handling {
@@ -36,7 +36,7 @@ impl Scoreboard {
         reneged
     }
 
-    /// How many chunks the array would hold, and where it would end.
+    /// Computes how many chunks the array would hold, and where it would end.
     fn count_missing(&mut self, report: &Report<'_>, size: OutstandingArrayParameters) -> u64 {
         let limit = u64::from(size.limit);
         let contested = report.contested();
@@ -57,7 +57,7 @@ impl Scoreboard {
         missing
     }
 
-    /// The walk in search of losses.
+    /// Counts the walk that searches for losses.
     pub(super) fn count_search(&mut self, threshold_of: impl Fn(PathId) -> LossThreshold) {
         let latest_moment = self.thresholds(threshold_of).latest_moment();
         let start = match self.walks.handling {

@@ -1,9 +1,9 @@
-//! Interval difference. Which numbers are in one sorted list of ranges and not in the other?
+//! Difference of two sorted lists of ranges.
 
 use core::ops::Range;
 
-/// The parts of `ranges` that no range of `holes` covers, by one merge of the two: O(ranges + holes), and
-/// nothing is allocated. Both lists are ascending and disjoint; ranges may touch and may be empty.
+/// The parts of `ranges` that no range of `holes` covers, by one merge of both lists: O(ranges + holes), without allocation. Both
+/// lists are ascending and disjoint; ranges may be adjacent or empty.
 pub(super) fn difference(
     ranges: impl Iterator<Item = Range<u64>>,
     holes: impl Iterator<Item = Range<u64>>,
@@ -16,8 +16,7 @@ pub(super) fn difference(
     }
 }
 
-/// Both lists without the ranges that they begin with and end with alike: what one has and the other has not is in the
-/// rest.
+/// Both lists without their common prefix and suffix, which do not affect the difference.
 pub(super) fn unlike<'a>(one: &'a [Range<u64>], other: &'a [Range<u64>]) -> [&'a [Range<u64>]; 2] {
     let alike = |(one, other): &(&Range<u64>, &Range<u64>)| one == other;
     let begin = one.iter().zip(other).take_while(alike).count();
@@ -29,7 +28,7 @@ pub(super) fn unlike<'a>(one: &'a [Range<u64>], other: &'a [Range<u64>]) -> [&'a
 struct Difference<R, H> {
     ranges: R,
     holes: H,
-    /// What is left of the current range.
+    /// The rest of the current range.
     range: Range<u64>,
     /// The current hole; `None` after the last.
     hole: Option<Range<u64>>,

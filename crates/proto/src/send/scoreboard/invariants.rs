@@ -1,9 +1,9 @@
-//! Scoreboard invariants. Which sums must hold, whatever a peer sends?
+//! Invariants of the scoreboard, which hold for any input.
 
 use super::Scoreboard;
 
 impl Scoreboard {
-    /// The sums that cost a look at each path; compared after every change in debug builds.
+    /// Checks the sums over all paths, after every change in debug builds.
     pub(crate) fn debug_check(&self) {
         if !cfg!(debug_assertions) {
             return;
@@ -48,7 +48,7 @@ mod exhaustive {
     use super::Scoreboard;
 
     impl Scoreboard {
-        /// All sums and all orders, by a look at every record.
+        /// Checks all sums and orders by visiting every record.
         pub(crate) fn check_every_record(&self) {
             self.debug_check();
             let records = || self.ring.iter();
@@ -128,7 +128,7 @@ mod exhaustive {
             assert_eq!(listed, flying().map(|(tsn, _)| tsn).collect());
         }
 
-        /// What the buffers take, used or not.
+        /// Allocated memory of the buffers in bytes.
         pub(crate) fn capacity_in_bytes(&self) -> usize {
             let blocks = self.reported.capacity() + self.spare.capacity();
             self.ring.capacity() * size_of::<Sent>() + blocks * 16 + self.flights.len() * 64

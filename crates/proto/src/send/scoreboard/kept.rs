@@ -1,8 +1,8 @@
-//! Non-renegable chunks. What does the peer keep for good, and what becomes of our copy? It is freed (NR-SACK).
+//! Non-renegable chunks (NR-SACK): their user data is freed before they are acknowledged cumulatively.
 //!
 //! Sources: P. Natarajan et al., "Non-Renegable Selective Acknowledgments (NR-SACKs) for SCTP", ICNP 2008;
-//! draft-natarajan-tsvwg-sctp-nrsack. The TSN stays in the scoreboard until it is acknowledged cumulatively: split
-//! fast retransmit, window updates and the cumulative TSN go on as if nothing had happened.
+//! draft-natarajan-tsvwg-sctp-nrsack. The TSN stays in the scoreboard until it is acknowledged cumulatively, so
+//! split fast retransmit, window updates and the cumulative TSN are not affected.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -16,10 +16,9 @@ use super::difference::difference;
 use super::record::State;
 
 impl Scoreboard {
-    /// The peer promised to keep all of `kept`: the user data of what is acknowledged among it is freed. Returns how
-    /// many bytes that were.
+    /// Frees the user data of acknowledged chunks in `kept`, which the peer has reported as non-renegable. Returns the freed bytes.
     ///
-    /// What the last SACK was not heard about is not acknowledged yet (see [`super::scope`]), and is freed when it is.
+    /// TSNs outside of the scope of the last SACK are not acknowledged yet (see [`super::scope`]), and are freed when they are.
     pub(crate) fn keep(&mut self, kept: &IntervalSet) -> u64 {
         if kept.is_empty() {
             return 0;
@@ -55,8 +54,8 @@ impl Scoreboard {
         payload
     }
 
-    /// A peer that takes back what it promised to keep is not heard: there is nothing left to send again. Returns
-    /// whether it did.
+    /// Adds non-renegable TSNs to `reported` that the SACK leaves out: the peer may not renege on them, and their user data is
+    /// gone. Returns whether there were any.
     pub(super) fn insist_on_kept(&mut self, above: u64, reported: &mut Vec<Range<u64>>) -> bool {
         if self.kept.is_empty() {
             return false;

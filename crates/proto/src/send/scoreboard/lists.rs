@@ -1,8 +1,8 @@
-//! In-flight lists. What is in flight on a path, and in which order did it leave?
+//! In-flight lists of each path, in the order of sending.
 //!
-//! Two lists per path, threaded through the records of the ring: first transmissions in the order of their
-//! TSNs, later ones in the order of sending. So what others have to search for is a head here: the earliest
-//! outstanding chunk, the pseudo-cumulative acks of CUC and CUCv2, and whatever a loss threshold cuts off.
+//! There are two linked lists per path through the records of the ring: first transmissions in the order of TSNs, and later ones in
+//! the order of sending. So the chunks of interest are at the heads: the earliest outstanding chunk, the pseudo-cumacks of CUC and
+//! CUCv2, and the chunks below a loss threshold.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -32,7 +32,7 @@ impl Link {
     }
 }
 
-/// The place of a record in its list.
+/// The neighbours of a record in its list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Links {
     before: Link,
@@ -40,19 +40,19 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// In no list yet.
+    /// A record that is in no list.
     pub(super) const ALONE: Self = Self {
         before: Link::NONE,
         after: Link::NONE,
     };
 
-    /// What left next.
+    /// The record sent next.
     pub(super) fn next(self) -> Option<UnwrappedTsn> {
         self.after.tsn()
     }
 }
 
-/// What a list knows of a record in it.
+/// The fields of a record that its list needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
     path: PathId,
@@ -70,7 +70,7 @@ impl Member {
     }
 }
 
-/// One list; the records know their neighbours.
+/// A list; the records have the links.
 #[derive(Clone, Copy, Debug)]
 struct List {
     head: Link,
@@ -95,7 +95,7 @@ impl List {
         self.tail = Link::to(tsn);
     }
 
-    /// Takes a record with these links out of the list; `true` if it was the head.
+    /// Removes a record with these links from the list; returns whether it was the head.
     fn unlink(&mut self, ring: &mut Ring, Links { before, after }: Links) -> bool {
         match after.tsn() {
             Some(next) => links(&mut ring[next]).before = before,
@@ -118,23 +118,23 @@ fn links(sent: &mut Sent) -> &mut Links {
     }
 }
 
-/// The sending side of one path.
+/// In-flight state of one path.
 #[derive(Clone, Debug)]
 struct PathFlight {
     first: List,
     again: List,
     in_flight: u64,
     queued: u64,
-    /// What was lost on it and waits to be sent again.
+    /// Chunks lost on the path and not retransmitted yet.
     lost: BTreeSet<UnwrappedTsn>,
     last_send_number: SendNumber,
-    /// The path is no more; what was sent on it may still be held.
+    /// Whether the path was deleted; chunks last sent on it may still be in the send buffer.
     gone: bool,
     arrival: Arrival,
 }
 
 impl PathFlight {
-    /// Of a path that never carried data.
+    /// State of a path that has never carried data.
     const UNUSED: Self = Self {
         first: List::EMPTY,
         again: List::EMPTY,
@@ -154,7 +154,7 @@ impl PathFlight {
     }
 }
 
-/// The sending side of all paths. A path that never carried data is not stored.
+/// In-flight state of all paths. Paths that have never carried data are not stored.
 #[derive(Debug)]
 pub(super) struct Flights {
     paths: Vec<PathFlight>,
@@ -170,32 +170,32 @@ impl Flights {
         self.on(path).in_flight
     }
 
-    /// Chunk bytes last sent on `path` that the send buffer still holds.
+    /// Chunk bytes in the send buffer that were last sent on `path`.
     pub(super) fn queued(&self, path: PathId) -> u64 {
         self.on(path).queued
     }
 
-    /// A chunk that was sent on `path` waits to be sent again.
+    /// Adds a lost chunk that was sent on `path`.
     pub(super) fn note_lost(&mut self, path: PathId, tsn: UnwrappedTsn) {
         self.on_mut(path).lost.insert(tsn);
     }
 
-    /// It waits no more.
+    /// Removes a chunk that is no longer lost.
     pub(super) fn forget_lost(&mut self, path: PathId, tsn: UnwrappedTsn) {
         self.on_mut(path).lost.remove(&tsn);
     }
 
-    /// The lowest TSN that was lost on `path` and waits to be sent again.
+    /// The lowest lost TSN of `path`.
     pub(super) fn first_lost(&self, path: PathId) -> Option<UnwrappedTsn> {
         self.on(path).lost.first().copied()
     }
 
-    /// The same of each path that has one.
+    /// The lowest lost TSN of each path that has one.
     pub(super) fn each_first_lost(&self) -> impl Iterator<Item = UnwrappedTsn> {
         self.paths.iter().filter_map(|path| path.lost.first().copied())
     }
 
-    /// The lowest TSN above `tsn` that waits to be sent again, whatever path it was lost on.
+    /// The lowest lost TSN above `tsn`, of all paths.
     pub(super) fn lost_after(&self, tsn: UnwrappedTsn) -> Option<UnwrappedTsn> {
         let above = (Bound::Excluded(tsn), Bound::Unbounded);
         let each = self.paths.iter();
@@ -203,7 +203,7 @@ impl Flights {
             .min()
     }
 
-    /// All that wait to be sent again.
+    /// All lost TSNs.
     #[cfg(test)]
     pub(super) fn all_lost(&self) -> impl Iterator<Item = UnwrappedTsn> {
         self.paths.iter().flat_map(|path| path.lost.iter().copied())
@@ -214,17 +214,17 @@ impl Flights {
         self.paths.iter().map(|path| path.in_flight).sum()
     }
 
-    /// Chunk bytes sent on all paths that the send buffer still holds.
+    /// Sent chunk bytes in the send buffer, of all paths.
     pub(super) fn total_queued(&self) -> u64 {
         self.paths.iter().map(|path| path.queued).sum()
     }
 
-    /// The number of the last transmission on `path`.
+    /// The send number of the last transmission on `path`.
     pub(super) fn last_send_number(&self, path: PathId) -> SendNumber {
         self.on(path).last_send_number
     }
 
-    /// The chunk that has been in flight on `path` for longest, of one list.
+    /// The head of one list of `path`: the chunk that has been in flight longest.
     pub(super) fn head(&self, path: PathId, order: Order) -> Option<UnwrappedTsn> {
         let path = self.on(path);
         match order {
@@ -233,7 +233,7 @@ impl Flights {
         }
     }
 
-    /// The lower of both heads.
+    /// The head of `path` with the lower TSN.
     pub(super) fn earliest(&self, path: PathId) -> Option<UnwrappedTsn> {
         let path = self.on(path);
         match (path.first.head.tsn(), path.again.head.tsn()) {
@@ -260,25 +260,25 @@ impl Flights {
         })
     }
 
-    /// The number of a transmission on `path` that is about to happen.
+    /// Takes the send number of the next transmission on `path`.
     pub(super) fn next_send_number(&mut self, path: PathId) -> SendNumber {
         let path = self.on_mut(path);
         path.last_send_number = SendNumber(path.last_send_number.0 + 1);
         path.last_send_number
     }
 
-    /// What measures when chunks that were first sent on `path` arrive in order.
+    /// The measurement of in-order arrival of `path`.
     pub(super) fn arrival_mut(&mut self, path: PathId) -> &mut Arrival {
         &mut self.on_mut(path).arrival
     }
 
-    /// Those of all paths.
+    /// The measurements of all paths.
     pub(super) fn arrivals(&mut self) -> impl Iterator<Item = (PathId, &mut Arrival)> {
         let paths = self.paths.iter_mut().enumerate();
         paths.map(|(index, path)| (PathId(index as u8), &mut path.arrival))
     }
 
-    /// The chunk `tsn` is in flight from now on.
+    /// Appends the chunk `tsn` to the list of its path.
     pub(super) fn launch(&mut self, ring: &mut Ring, tsn: UnwrappedTsn) {
         let Member { path, order, bytes } = Member::of(&ring[tsn]);
         let path = self.on_mut(path);
@@ -286,24 +286,24 @@ impl Flights {
         path.list(order).push(ring, tsn);
     }
 
-    /// A chunk that had these links is in flight no more; `true` if it headed its list.
+    /// Removes a chunk with these links from its list; returns whether it was the head.
     pub(super) fn land(&mut self, ring: &mut Ring, member: Member, links: Links) -> bool {
         let path = self.on_mut(member.path);
         path.in_flight -= member.bytes;
         path.list(member.order).unlink(ring, links)
     }
 
-    /// `bytes` are held in the send buffer on behalf of `path`.
+    /// Adds `bytes` in the send buffer that were sent on `path`.
     pub(super) fn hold(&mut self, path: PathId, bytes: u64) {
         self.on_mut(path).queued += bytes;
     }
 
-    /// `bytes` are no longer held on behalf of `path`.
+    /// Subtracts `bytes` in the send buffer that were sent on `path`.
     pub(super) fn release(&mut self, path: PathId, bytes: u64) {
         self.on_mut(path).queued -= bytes;
     }
 
-    /// Whether `path` is no more.
+    /// Whether `path` was deleted.
     pub(super) fn is_gone(&self, path: PathId) -> bool {
         self.on(path).gone
     }
@@ -312,7 +312,7 @@ impl Flights {
         self.on_mut(path).gone = gone;
     }
 
-    /// How many paths have ever carried data, counted up to the highest id among them.
+    /// Number of stored paths: one more than the highest id that has carried data.
     pub(super) fn len(&self) -> usize {
         self.paths.len()
     }
@@ -333,7 +333,7 @@ impl Flights {
 
     #[cold]
     fn grow(&mut self, len: usize) {
-        // Paths are few and come seldom: not a slot more than needed.
+        // Paths are few and rarely added, so no spare capacity is allocated.
         self.paths.reserve_exact(len - self.paths.len());
         self.paths.resize(len, PathFlight::UNUSED);
     }

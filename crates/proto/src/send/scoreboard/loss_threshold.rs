@@ -1,4 +1,4 @@
-//! Loss threshold. Which chunks does a loss threshold cut off? Those at the heads of the two lists, each touched once.
+//! Application of loss thresholds (ADR 0012). Lost chunks are at the heads of the in-flight lists, so each is visited once.
 
 use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::{Eligible, Late, LossCause, LossThreshold};
@@ -9,27 +9,27 @@ use super::lists::{Flights, Links, Member};
 use super::record::{Order, Sent, State};
 use crate::config::SackWalks;
 
-/// What was lost at one moment on one path.
+/// Chunks of one path that were lost at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Lost {
-    /// Bytes of chunks, headers and padding included.
+    /// Bytes of the chunks, with headers and padding.
     pub(crate) bytes: u64,
-    /// How many chunks.
+    /// Number of chunks.
     pub(crate) chunks: u32,
-    /// How many of them had been sent again before, or acknowledged.
+    /// Number of those that had been retransmitted or reneged on before.
     pub(crate) again: u32,
     /// The highest TSN among them.
     pub(crate) highest: Option<UnwrappedTsn>,
 }
 
-/// How a threshold and a chunk lie to each other.
+/// Position of a chunk relative to a threshold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Side {
-    /// It is lost.
+    /// The chunk is lost.
     Lost,
-    /// It lies below the threshold, but the policy exempts it.
+    /// The chunk is below the threshold, but the policy exempts it.
     Exempt,
-    /// It lies above the threshold, and so does all that follows in its list.
+    /// The chunk is above the threshold, and so are all later ones in its list.
     Above,
 }
 
@@ -67,8 +67,8 @@ fn is_eligible(eligible: Eligible, sent: &Sent) -> bool {
 }
 
 impl Scoreboard {
-    /// To be called before [`Scoreboard::lose`] is called for each path with the same thresholds: handling that walks
-    /// the ring does so once for all paths.
+    /// Prepares the search for losses. To be called before [`Scoreboard::lose`] is called for each path with the same thresholds:
+    /// algorithms that walk the queue do so once for all paths.
     pub(crate) fn look_for_losses(&mut self, threshold_of: impl Fn(PathId) -> LossThreshold) {
         match (self.walks.doing, self.walks.handling) {
             (_, SackHandlingChoice::Indexed(_)) => {}
@@ -80,7 +80,7 @@ impl Scoreboard {
         }
     }
 
-    /// Everything in flight on `path` below `threshold` waits for retransmission from now on.
+    /// Marks all chunks in flight on `path` below `threshold` as lost.
     pub(crate) fn lose(&mut self, path: PathId, threshold: LossThreshold) -> Lost {
         match (self.walks.doing, self.walks.handling) {
             (SackWalks::Done, SackHandlingChoice::Scan(_) | SackHandlingChoice::OutstandingArray(_)) => {
@@ -96,7 +96,7 @@ impl Scoreboard {
         }
     }
 
-    /// Exempt retransmissions are skipped, at a cost of a look at each of them; all others are at the heads.
+    /// Marks chunks from the heads of both lists. Exempt retransmissions are skipped one by one.
     fn lose_heads(&mut self, path: PathId, threshold: LossThreshold) -> Lost {
         let mut lost = Lost::default();
         for order in [Order::First, Order::Again] {
@@ -114,7 +114,7 @@ impl Scoreboard {
         lost
     }
 
-    /// The same for everything sent once below the first gap block, which counts as moved: the buffers wait for it.
+    /// Marks all chunks below the first gap ack block that were sent once as lost and moved, because they block the buffers.
     pub(crate) fn reschedule_below_first_gap(&mut self, path: PathId) -> u32 {
         let is_reported = |(tsn, sent): (_, &Sent)| sent.has_arrived().then_some(tsn);
         let Some(first) = self.ring.iter().find_map(is_reported) else {
@@ -130,8 +130,7 @@ impl Scoreboard {
     }
 
     //= rfc9260 6.3.3-2
-    /// Everything in flight on `path` waits for retransmission from now on: its timer expired
-    /// (RFC 9260 §6.3.3 E3), or the path is gone.
+    /// Marks all chunks in flight on `path` as lost: T3 has expired (RFC 9260 §6.3.3 E3), or the path has failed or was deleted.
     pub(crate) fn lose_all(&mut self, path: PathId) -> Lost {
         let mut lost = Lost::default();
         for order in [Order::First, Order::Again] {
@@ -161,14 +160,14 @@ impl Scoreboard {
         self.flights.land(&mut self.ring, member, links);
     }
 
-    /// `path` is no more: what is in flight on it is lost, and nothing that is acknowledged later tells of it.
+    /// Closes a deleted path: its chunks in flight are lost, and later acknowledgements of them say nothing about the path.
     pub(crate) fn close_path(&mut self, path: PathId) {
         self.lose_all(path);
         self.flights.set_gone(path, true);
         self.flights.arrival_mut(path).forget();
     }
 
-    /// A path with this id begins, which nothing that is held was sent on.
+    /// Opens a path with an id for which no chunk is in the send buffer.
     pub(crate) fn open_path(&mut self, path: PathId) {
         debug_assert_eq!(self.flights.queued(path), 0, "the id of {path:?} is remembered");
         self.flights.set_gone(path, false);

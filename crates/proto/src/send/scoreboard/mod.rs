@@ -1,8 +1,8 @@
-//! Scoreboard. What has become of every TSN that was sent?
+//! Scoreboard: the state of every sent TSN.
 //!
-//! One ring of records, from the cumulative TSN ack point to the last TSN sent, and two lists per path threaded
-//! through it. A SACK costs its blocks plus what it newly acknowledges, a loss what it loses; nothing depends on
-//! how much is outstanding, unless [`SackHandlingChoice`] says that the ring be walked.
+//! It is a ring of records from the cumulative TSN ack point to the last TSN sent, with two linked lists per path through them. The
+//! cost of a SACK is its blocks plus the chunks that it newly acknowledges, that of a loss is the lost chunks. The number of
+//! outstanding chunks does not matter, unless [`SackHandlingChoice`] selects an algorithm that walks the ring (ADR 0006, 0023).
 
 mod apply;
 mod arrival;
@@ -45,11 +45,11 @@ use crate::user_data::UserData;
 pub(super) struct Scoreboard {
     ring: Ring,
     flights: Flights,
-    /// The gap blocks of the last SACK: sorted, disjoint, above the cumulative TSN ack point.
+    /// The gap ack blocks of the last SACK: sorted, disjoint, above the cumulative TSN ack point.
     reported: Vec<Range<u64>>,
     /// Always empty: memory for the blocks of the next SACK.
     spare: Vec<Range<u64>>,
-    /// What the peer keeps for good, above the cumulative TSN ack point.
+    /// Non-renegable TSNs above the cumulative TSN ack point.
     kept: IntervalSet,
     sack_window: SackWindow,
     path_acks: PathAcks,
@@ -63,7 +63,7 @@ pub(super) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Nothing sent yet; allocates nothing.
+    /// Creates an empty scoreboard without allocating.
     pub(super) const fn new(
         initial: Tsn,
         (handling, walks): (SackHandlingChoice, SackWalks),
@@ -84,7 +84,7 @@ impl Scoreboard {
         }
     }
 
-    /// `chunk` leaves on `path` with the next TSN.
+    /// Sends `chunk` on `path` with the next TSN.
     pub(super) fn send(&mut self, chunk: Chunk, path: PathId, now: Instant) -> UserData<'_> {
         self.payload_held += chunk.payload_bytes();
         self.payload_in_flight += chunk.payload_bytes();
@@ -96,7 +96,7 @@ impl Scoreboard {
         self.ring[tsn].chunk.as_user_data(tsn)
     }
 
-    /// The chunk sent last was a probe of its path's round trip.
+    /// Marks the chunk sent last as an RTT probe.
     pub(super) fn last_was_probe(&mut self) {
         if !self.ring.is_empty() {
             let last = self.ring.next_tsn().previous();
@@ -104,7 +104,7 @@ impl Scoreboard {
         }
     }
 
-    /// A chunk that was sent before leaves again, on `path`, whether it was thought lost or in flight.
+    /// Retransmits a chunk on `path`, whether it is lost or in flight.
     pub(super) fn send_again(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> UserData<'_> {
         self.withdraw(tsn);
         let send_number = self.flights.next_send_number(path);
@@ -123,14 +123,14 @@ impl Scoreboard {
         self.ring[tsn].chunk.as_user_data(tsn)
     }
 
-    /// The chunk `tsn`, still in flight, leaves again on `path`, which may free a blocked buffer sooner.
+    /// Retransmits the chunk `tsn`, which is in flight, on `path`, to free a blocked buffer early.
     pub(super) fn move_to(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> UserData<'_> {
         let sent = &mut self.ring[tsn];
         sent.moved |= sent.path != path;
         self.send_again(tsn, path, now)
     }
 
-    /// The lowest TSN from `from` on that is in flight on another path than `path`, or else the next new one.
+    /// The lowest TSN from `from` on that is in flight on another path than `path`, or the next new TSN.
     pub(super) fn in_flight_elsewhere(&self, from: Option<UnwrappedTsn>, path: PathId) -> UnwrappedTsn {
         let base = self.ring.base();
         let mut tsn = from.map_or(base, |from| from.max(base));
@@ -154,8 +154,7 @@ impl Scoreboard {
         })
     }
 
-    /// The chunk `tsn`, in flight, is sent once more beside its record, which stays with the path of its last
-    /// transmission.
+    /// Makes a duplicate of the chunk `tsn`, which is in flight. Its record stays with the path of its last transmission.
     pub(super) fn duplicate(&mut self, tsn: UnwrappedTsn) -> UserData<'_> {
         let sent = &mut self.ring[tsn];
         debug_assert!(sent.is_in_flight(), "TSN {tsn:?} needs no duplicate");
@@ -163,7 +162,7 @@ impl Scoreboard {
         sent.chunk.as_user_data(tsn)
     }
 
-    /// Takes a chunk out of flight or out of the queue of lost ones.
+    /// Removes a chunk from the in-flight list or from the lost chunks.
     fn withdraw(&mut self, tsn: UnwrappedTsn) {
         let sent = &self.ring[tsn];
         let payload = sent.chunk.payload_bytes();
@@ -183,7 +182,7 @@ impl Scoreboard {
         }
     }
 
-    /// Takes out all chunks up to `cumulative`, which are acknowledged, and shows each of them before it goes.
+    /// Removes all chunks up to `cumulative`, which are acknowledged, and passes each of them to `farewell`.
     pub(super) fn forget(&mut self, cumulative: UnwrappedTsn, mut farewell: impl FnMut(&Chunk)) {
         while let Some(sent) = self.ring.first_through(cumulative) {
             debug_assert!(sent.has_arrived(), "forgotten but not acknowledged");
@@ -197,12 +196,12 @@ impl Scoreboard {
         }
     }
 
-    /// What the last SACK changed, in the order of path ids.
+    /// Effects of the last SACK on each path, in the order of path ids.
     pub(super) fn path_acks(&self) -> &[PathAck] {
         self.path_acks.as_slice()
     }
 
-    /// A SACK came that changed nothing.
+    /// Clears the effects, after a SACK without any.
     pub(super) fn clear_path_acks(&mut self) {
         self.path_acks.clear();
     }
@@ -217,7 +216,7 @@ impl Scoreboard {
         self.lost_chunk(self.flights.each_first_lost().min()?)
     }
 
-    /// Bytes of payload that were lost and wait to be sent again.
+    /// Payload bytes of lost chunks.
     pub(super) fn lost_bytes(&self) -> u64 {
         self.payload_lost
     }
@@ -227,7 +226,7 @@ impl Scoreboard {
         self.flights.first_lost(path)
     }
 
-    /// Of the lowest TSNs that were lost on each path, the lowest above `tsn`.
+    /// Of the lowest lost TSNs of each path, the lowest above `tsn`.
     pub(super) fn first_lost_of_another(&self, tsn: UnwrappedTsn) -> Option<LostChunk> {
         let firsts = self.flights.each_first_lost();
         self.lost_chunk(firsts.filter(|first| *first > tsn).min()?)
@@ -253,7 +252,7 @@ impl Scoreboard {
         })
     }
 
-    /// The chunk that the cumulative TSN ack point waits for, if it is in flight.
+    /// The chunk after the cumulative TSN ack point, if it is in flight.
     pub(super) fn oldest_in_flight(&self) -> Option<StuckChunk> {
         let sent = self.ring.first().filter(|sent| sent.is_in_flight())?;
         Some(StuckChunk {
@@ -265,20 +264,20 @@ impl Scoreboard {
         })
     }
 
-    /// The earlier of the two heads of `path` by TSN, and when it was last sent.
+    /// The head of `path` with the lower TSN, and when it was last sent.
     pub(super) fn earliest_in_flight(&self, path: PathId) -> Option<(UnwrappedTsn, Instant)> {
         let tsn = self.flights.earliest(path)?;
         Some((tsn, self.ring[tsn].sent_at))
     }
 
-    /// The highest TSN in flight on `path`; costs a walk over the retransmissions in flight on it.
+    /// The highest TSN in flight on `path`; visits all retransmissions in flight there.
     pub(super) fn highest_in_flight(&self, path: PathId) -> Option<UnwrappedTsn> {
         let first = self.flights.backwards(path, Order::First, &self.ring).next();
         let again = self.flights.backwards(path, Order::Again, &self.ring).max();
         first.max(again)
     }
 
-    /// All chunks that no SACK has reported, with their TSNs in ascending order.
+    /// All chunks that are not acknowledged, in the order of TSNs.
     pub(super) fn unacknowledged(&self) -> impl Iterator<Item = &Chunk> {
         let missing = |sent: &&Sent| !sent.has_arrived();
         self.ring
@@ -296,7 +295,7 @@ impl Scoreboard {
         self.ring.base().previous()
     }
 
-    /// How many TSNs have been sent and not been acknowledged cumulatively.
+    /// Number of sent TSNs that are not acknowledged cumulatively.
     pub(super) fn len(&self) -> usize {
         self.ring.len()
     }
@@ -309,8 +308,7 @@ impl Scoreboard {
         self.payload_held
     }
 
-    /// User data that was sent and that the peer has not told to be there: it is in flight, or waits to be sent
-    /// again.
+    /// Outstanding user data: in flight or lost.
     pub(super) fn payload_outstanding(&self) -> u64 {
         self.payload_in_flight + self.payload_lost
     }
@@ -335,7 +333,7 @@ impl Scoreboard {
         self.flights.total_queued()
     }
 
-    /// How many records were looked at to find out what SACKs changed and what was lost.
+    /// Records visited to process SACKs and to find losses.
     pub(super) fn elements_visited(&self) -> u64 {
         self.walks.visited
     }
@@ -345,7 +343,7 @@ impl Scoreboard {
         self.flights.last_send_number(path)
     }
 
-    /// Gives memory back. To be called when nothing is outstanding.
+    /// Releases memory. To be called when nothing is outstanding.
     pub(super) fn shrink(&mut self, keep: usize) {
         self.ring.shrink(keep);
         for blocks in [&mut self.reported, &mut self.spare] {

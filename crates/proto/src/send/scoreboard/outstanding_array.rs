@@ -1,11 +1,11 @@
-//! Outstanding array. What if the walk that finds what is acknowledged notes what is not, for the other two?
+//! SACK handling with an outstanding-TSN array: the first walk notes missing chunks for the other two.
 //!
-//! Source: D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel" (HAW Hamburg 2017, §5.2). The first of the
-//! three walks of [`super::scan`] puts every chunk that the SACK does not report into an array; the second and the
-//! third go over the array, which grows twofold up to a limit.
+//! Source: D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel" (HAW Hamburg 2017, §5.2). The first of the three walks of
+//! [`super::scan`] puts every chunk that the SACK does not report into an array; the second and the third walk visit the array,
+//! whose size doubles up to a limit.
 //!
-//! Deviation: there, what does not fit is not judged by that SACK. Here the walks go on in the queue behind the last
-//! element of the array, so that the finds are the same whatever is missing.
+//! Deviation: there, chunks that do not fit are not considered for that SACK. Here the walks continue in the queue after the last
+//! element of the array, so that the result does not depend on the limit.
 
 use anabranch_policy::LossThreshold;
 use anabranch_policy::options::OutstandingArrayParameters;
@@ -15,7 +15,7 @@ use super::Scoreboard;
 use super::walk::{Cover, Report};
 
 impl Scoreboard {
-    /// The first two walks: acknowledges, takes back, and returns how many chunks the peer has reneged on.
+    /// The first two walks: finds newly acknowledged and reneged chunks; returns the number of reneged ones.
     pub(super) fn find_by_array(
         &mut self,
         report: &Report<'_>,

@@ -1,4 +1,4 @@
-//! Acknowledgements by path. What did one SACK change on each path?
+//! Path acks: the effects of one SACK on each path.
 
 use alloc::vec::Vec;
 
@@ -11,13 +11,13 @@ use super::record::{Order, Proof, Sent};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acknowledgement {
     pub(super) tsn: UnwrappedTsn,
-    /// By the cumulative TSN, not by a gap block.
+    /// By the cumulative TSN and not by a gap ack block.
     pub(super) cumulatively: bool,
-    /// It was in flight and the earliest in its list.
+    /// Whether it was in flight and at the head of its list.
     pub(super) headed_its_list: bool,
 }
 
-/// What the last SACK acknowledged on each path, in the order of path ids. Their memory is used again for the next one.
+/// Effects of the last SACK on each path, in the order of path ids. Their memory is reused for the next SACK.
 #[derive(Debug)]
 pub(super) struct PathAcks {
     paths: Vec<PathAck>,
@@ -36,9 +36,9 @@ impl PathAcks {
         self.paths.clear();
     }
 
-    /// What was acknowledged of `path`, of which `in_flight` is remembered if this SACK has not touched it before.
+    /// The path ack of `path`; `in_flight` is stored if this is its first chunk of this SACK.
     pub(super) fn on(&mut self, path: PathId, in_flight: u64) -> &mut PathAck {
-        // Runs of TSNs share a path, and paths are few: a look at each beats a search.
+        // Consecutive TSNs often share a path, and paths are few, so a linear search is fastest.
         let at = self
             .paths
             .iter()
@@ -51,12 +51,12 @@ impl PathAcks {
         &mut self.paths[at]
     }
 
-    /// Leaves out the paths on which nothing was acknowledged for the first time.
+    /// Removes the paths without newly acknowledged chunks.
     pub(super) fn keep_news(&mut self) {
         self.paths.retain(|ack| ack.newly_acked_chunks > 0);
     }
 
-    /// A measurement that began at `since` has ended on `path`, if there is any news of it.
+    /// Adds the measurement of in-order arrival that started at `since`, if `path` has newly acknowledged chunks.
     pub(super) fn in_order_since(&mut self, path: PathId, since: Instant) {
         if let Some(ack) = self.paths.iter_mut().find(|ack| ack.path == path) {
             ack.in_order_since = Some(since);
@@ -64,7 +64,7 @@ impl PathAcks {
     }
 }
 
-/// Adds a chunk that was acknowledged.
+/// Adds an acknowledged chunk.
 pub(super) fn add(ack: &mut PathAck, sent: &Sent, how: Acknowledgement) {
     if sent.proof == Proof::Nothing {
         return;

@@ -1,4 +1,4 @@
-//! TSN record. What happens to a TSN between its first transmission and its cumulative acknowledgement?
+//! TSN record: the state of a TSN from its first transmission to its cumulative acknowledgement.
 //!
 //! ```text
 //!            sent                     gap-acked
@@ -9,8 +9,8 @@
 //!                     Lost ───────── gap-acked after all ──────┘
 //! ```
 //!
-//! If the peer says by an NR-SACK that it keeps an acknowledged chunk for good, it becomes Kept: the user data is
-//! freed, and the record waits for the cumulative acknowledgement alone.
+//! If an NR-SACK reports an acknowledged chunk as non-renegable, it becomes Kept: its user data is freed, and the record waits for
+//! the cumulative acknowledgement.
 
 use anabranch_policy::LossCause;
 use anabranch_types::{Instant, PathId, SendNumber};
@@ -18,67 +18,67 @@ use anabranch_types::{Instant, PathId, SendNumber};
 use super::lists::Links;
 use crate::send::chunk::Chunk;
 
-/// One TSN that the peer has not acknowledged cumulatively.
+/// A sent TSN that is not acknowledged cumulatively.
 #[derive(Debug)]
 pub(super) struct Sent {
     pub(super) chunk: Chunk,
     pub(super) state: State,
-    /// When it was last sent. A reneged chunk counts as sent when it was reneged.
+    /// Time of its last transmission. A reneged chunk counts as sent when the peer reneged on it.
     pub(super) sent_at: Instant,
-    /// Which transmission of its path the last one was.
+    /// Send number of its last transmission.
     pub(super) send_number: SendNumber,
-    /// How often it was sent, counted up to 255.
+    /// Number of transmissions, at most 255.
     pub(super) transmissions: u8,
     /// The path that it was last sent on.
     pub(super) path: PathId,
     /// The path that it was first sent on.
     pub(super) first_path: PathId,
-    /// The T3 timer found it lost once: from then on its TSN says nothing about when it was sent.
+    /// Whether it was lost by T3: its TSN then no longer shows when it was sent.
     pub(super) timed_out: bool,
-    /// The peer acknowledged it and took that back: it is not news when that happens again.
+    /// Whether the peer has reneged on it: a further acknowledgement is then not new.
     pub(super) reneged: bool,
-    /// It was moved to another path, to unblock a buffer.
+    /// Whether it was moved to another path to unblock a buffer.
     pub(super) moved: bool,
     pub(super) proof: Proof,
-    /// It was sent on more than one path, for whatever reason.
+    /// Whether it was sent on more than one path.
     pub(super) strayed: bool,
 }
 
-/// Where a TSN is in its life.
+/// State of a TSN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
-    /// Sent, and neither acknowledged nor thought lost: it is in one of the lists of its path.
+    /// Sent and neither acknowledged nor lost; the chunk is in one of the lists of its path.
     InFlight(Links),
-    /// Waits to be sent again.
+    /// Lost and not retransmitted yet.
     Lost(LossCause),
-    /// The peer has it but may still renege (RFC 9260 §6.2.1 D iii).
+    /// Acknowledged by a gap ack block; the peer may renege (RFC 9260 §6.2.1 D iii).
     Acknowledged,
-    /// The peer has it and keeps it: it has no user data any more.
+    /// Acknowledged and non-renegable; the user data is freed.
     Kept,
 }
 
-/// What the acknowledgement of a chunk proves.
+/// What the acknowledgement of a chunk shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Proof {
-    /// That its path delivers.
+    /// Its path delivers.
     Path,
-    /// The same, and it was sent with the I bit to measure the round trip.
+    /// Its path delivers, and the chunk is an RTT probe with the I bit.
     Probe,
-    /// Nothing of any path: duplicates of it were sent on others.
+    /// Nothing about any path, because duplicates were sent on others.
     Nothing,
 }
 
-/// Which of the two lists of its path a chunk in flight belongs to.
+/// The list of its path to which a chunk in flight belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Order {
     /// First transmissions, in the order of their TSNs.
     First,
-    /// Transmissions of chunks that were sent or acknowledged before, in the order of sending.
+    /// Chunks that were sent or acknowledged before, in the order of sending.
     Again,
 }
 
 impl Sent {
-    /// A chunk about to be sent for the first time.
+    /// Record of a chunk that is sent for the first time.
     pub(super) const fn new(chunk: Chunk, path: PathId, send_number: SendNumber, now: Instant) -> Self {
         Self {
             chunk,
@@ -96,7 +96,7 @@ impl Sent {
         }
     }
 
-    /// Its list, while it is in flight.
+    /// The list of the chunk while it is in flight.
     pub(super) const fn order(&self) -> Order {
         if self.transmissions == 1 && !self.reneged {
             Order::First
@@ -106,12 +106,12 @@ impl Sent {
     }
 
     //= rfc9260 6.3.1-4
-    /// Whether its acknowledgement tells how long the round trip took (Karn's rule, RFC 9260 §6.3.1 C5).
+    /// Whether its acknowledgement gives an RTT sample (Karn's algorithm, RFC 9260 §6.3.1 C5).
     pub(super) const fn is_round_trip_sample(&self) -> bool {
         matches!(self.order(), Order::First)
     }
 
-    /// Its place in its list, while it is in flight.
+    /// The links of the chunk while it is in flight.
     pub(super) const fn links(&self) -> Option<Links> {
         match self.state {
             State::InFlight(links) => Some(links),
@@ -119,7 +119,7 @@ impl Sent {
         }
     }
 
-    /// Whether the peer has it, as far as it said.
+    /// Whether the chunk is acknowledged.
     pub(super) const fn has_arrived(&self) -> bool {
         matches!(self.state, State::Acknowledged | State::Kept)
     }

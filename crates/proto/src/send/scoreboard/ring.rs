@@ -1,4 +1,4 @@
-//! TSN ring. Where is the record of a TSN? At its distance from the cumulative TSN ack point.
+//! TSN ring: the records of all outstanding TSNs, indexed by their distance from the cumulative TSN ack point.
 
 use alloc::collections::VecDeque;
 use core::ops::{Index, IndexMut};
@@ -22,7 +22,7 @@ impl Ring {
         }
     }
 
-    /// The lowest TSN that has a record, or would have one if there were any.
+    /// The TSN of the first record, or of the next one if the ring is empty.
     pub(super) const fn base(&self) -> UnwrappedTsn {
         self.base
     }
@@ -54,7 +54,7 @@ impl Ring {
         tsn
     }
 
-    /// The first record if its TSN is not above `cumulative`.
+    /// The first record if its TSN is at most `cumulative`.
     pub(super) fn first_through(&self, cumulative: UnwrappedTsn) -> Option<&Sent> {
         self.first().filter(|_| self.base <= cumulative)
     }
@@ -73,7 +73,7 @@ impl Ring {
             .map(|(index, sent)| (self.base + index as u64, sent))
     }
 
-    /// Gives memory back that is beyond `keep` records and not in use.
+    /// Releases unused memory beyond `keep` records.
     pub(super) fn shrink(&mut self, keep: usize) {
         if self.records.capacity() > keep {
             self.records.shrink_to(keep);

@@ -1,11 +1,11 @@
-//! SACK scan. What if a SACK is applied by walking over all that is outstanding?
+//! SACK handling by scanning all outstanding chunks, as in the FreeBSD kernel.
 //!
-//! Source: D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel" (HAW Hamburg 2017, §5.1.4), of which the
-//! FreeBSD kernel is the subject. Three walks over the queue of sent chunks, each from its first element: one marks
-//! what the blocks acknowledge, one finds what was acknowledged and is not any more, one judges what is missing.
-//! With paths of unlike delay, the first element stays where it is for long, and the walks grow.
+//! Source: D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel" (HAW Hamburg 2017, §5.1.4), of which the FreeBSD kernel is
+//! the subject. There are three walks over the queue of sent chunks, each from its first element: the first marks acknowledged
+//! chunks, the second finds reneged chunks, and the third finds losses. With paths of different delay the first element stays for
+//! long, and the walks become long.
 //!
-//! Deviation: the third walk asks for loss thresholds in place of counting, as everybody here.
+//! Deviation: the third walk uses loss thresholds instead of counting miss indications, like all SACK handling here.
 
 use anabranch_policy::LossThreshold;
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
@@ -14,7 +14,7 @@ use super::Scoreboard;
 use super::walk::{Cover, Report};
 
 impl Scoreboard {
-    /// The first two walks: acknowledges, takes back, and returns how many chunks the peer has reneged on.
+    /// The first two walks: finds newly acknowledged and reneged chunks; returns the number of reneged ones.
     pub(super) fn find_by_scan(&mut self, report: &Report<'_>, now: Instant) -> u32 {
         let mut cover = Cover(report.blocks);
         let last = report.blocks.last().map_or(report.through.end, |block| block.end);

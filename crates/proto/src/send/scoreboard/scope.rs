@@ -1,15 +1,14 @@
-//! SACK scope. About which TSNs is a SACK believed to say something?
+//! SACK scope: the TSNs about which a SACK is taken to say something (ADR 0024).
 //!
-//! RFC 9260 §6.2.1 has it that what one SACK reports and the next one does not is not acknowledged any more. But a
-//! SACK may be cut short: it holds as many blocks as fit its packet, the lowest first (§6.7). So about TSNs above its
-//! last block it says nothing, and what was known of them stays. A SACK without any block says that nothing above the
-//! cumulative TSN is there. Nothing is lost by that: a receiver that has thrown away its highest TSNs shows it at the
-//! latest when the cumulative TSN comes there, and until then the chunk after the cumulative TSN is outstanding, so
-//! that timers run.
+//! By RFC 9260 §6.2.1, a TSN that one SACK reports and the next one does not is no longer acknowledged. But a SACK may be
+//! truncated: it has as many blocks as fit into its packet, the lowest first (§6.7). So it says nothing about TSNs above its last
+//! block, and these keep their state. A SACK without blocks says that nothing above the cumulative TSN has arrived. This is safe:
+//! if a receiver reneges on its highest TSNs, it shows at the latest when the cumulative TSN reaches them, and until then the chunk
+//! after the cumulative TSN is outstanding, so that timers run.
 //!
 //! With `sack-window` = `sliding` (D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel", HAW Hamburg 2017,
-//! §6.3.2) the sender hears only part of it: the first window above the cumulative TSN always, and one of the next
-//! ones in turn.
+//! §6.3.2) the sender processes only part of it: always the first window above the cumulative TSN, and one of the following windows
+//! in turn.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -18,20 +17,20 @@ use anabranch_policy::catalog::SackWindowChoice;
 use anabranch_policy::options::SlidingWindowParameters;
 use anabranch_types::IntervalSet;
 
-/// Which part of SACKs is heard.
+/// The part of SACKs that is processed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SackWindow {
-    /// All of it.
+    /// The whole SACK.
     Everything,
-    /// Two windows, the second one moving.
+    /// Two windows, of which the second one slides.
     Sliding {
         size: SlidingWindowParameters,
-        /// Where the second window is next: 0 is the place above the first one.
+        /// Next position of the second window; 0 is directly above the first one.
         turn: u32,
     },
 }
 
-/// The TSNs that one SACK is heard about: two ranges, ascending and disjoint, each of which may be empty.
+/// The TSNs of a SACK that are processed: two ranges, ascending and disjoint, each of which may be empty.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Scope(pub(super) [Range<u64>; 2]);
 
@@ -43,7 +42,7 @@ impl SackWindow {
         }
     }
 
-    /// The scope of the next SACK: `sent` are the TSNs above its cumulative one.
+    /// The scope of the next SACK; `sent` are the TSNs above its cumulative TSN.
     pub(super) fn next(&mut self, sent: Range<u64>, blocks: &IntervalSet) -> Scope {
         let end = blocks.max().map_or(sent.end, |highest| highest + 1).min(sent.end);
         match self {
@@ -62,8 +61,8 @@ impl SackWindow {
 }
 
 impl Scope {
-    /// What is reported from now on: within the scope the blocks of the SACK, beyond it what was reported `before`.
-    /// Returns whether there is anything of the latter above the scope.
+    /// Merges the blocks of the SACK within the scope with those reported `before` outside of it. Returns whether any of the latter
+    /// are above the scope.
     pub(super) fn merge(
         &self,
         blocks: &IntervalSet,
@@ -76,7 +75,7 @@ impl Scope {
             let from = before.partition_point(|range| range.end <= zone.start);
             clip(before[from..].iter().cloned(), zone, into);
         };
-        // The usual case: all of it.
+        // The usual case: all blocks are in the first range.
         let is_within = |low: u64, high: u64| first.start <= low && high < first.end;
         if into.is_empty()
             && blocks

@@ -1,7 +1,7 @@
-//! SACK walks. What do the two ways of SACK handling share that walk over what is outstanding?
+//! SACK walks: common parts of the two SACK-handling algorithms that walk the queue of outstanding chunks.
 //!
-//! Both exist to reproduce what such walks cost (D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel", HAW
-//! Hamburg 2017, §5). They find exactly what the index finds, and what happens to the finds is the same code.
+//! Both exist to reproduce the cost of such walks (D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel", HAW
+//! Hamburg 2017, §5). Their result is that of the index, and the same code processes it.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -15,18 +15,18 @@ use super::loss_threshold::{Lost, Side};
 use super::record::Order;
 use crate::config::SackWalks;
 
-/// What is known by the last SACK, and what was by the one before it.
+/// Acknowledged TSNs after the last SACK, and those before it.
 #[derive(Clone, Debug)]
 pub(super) struct Report<'a> {
-    /// From the lowest record up to the cumulative TSN.
+    /// TSNs from the lowest record up to the cumulative TSN.
     pub(super) through: Range<u64>,
-    /// Sorted, disjoint, above the cumulative TSN.
+    /// Gap ack blocks: sorted, disjoint, above the cumulative TSN.
     pub(super) blocks: &'a [Range<u64>],
     pub(super) blocks_before: &'a [Range<u64>],
 }
 
 impl Report<'_> {
-    /// Above the cumulative TSN, and up to the highest TSN that either SACK reports.
+    /// TSNs above the cumulative TSN, up to the highest that either SACK reports.
     pub(super) fn contested(&self) -> Range<u64> {
         let ends = [self.blocks, self.blocks_before];
         let ends = ends.map(|blocks| blocks.last().map_or(0, |block| block.end));
@@ -34,21 +34,21 @@ impl Report<'_> {
     }
 }
 
-/// What walks keep, and what they cost.
+/// State and cost of the walks.
 #[derive(Debug)]
 pub(super) struct Walks {
     pub(super) handling: SackHandlingChoice,
-    /// Records looked at.
+    /// Visited records.
     pub(super) visited: u64,
-    /// The highest TSN that ever was retransmitted or reneged on: beyond, records are in the order of sending.
+    /// The highest TSN that was ever retransmitted or reneged on; above it, records are in the order of sending.
     highest_sent_again: UnwrappedTsn,
-    /// Lost by the last thresholds, and not taken out yet.
+    /// Chunks below the last thresholds that are not marked as lost yet.
     found: Vec<UnwrappedTsn>,
-    /// Not acknowledged by the last SACK: the array of [`super::outstanding_array`].
+    /// Chunks that the last SACK does not acknowledge: the array of [`super::outstanding_array`].
     pub(super) missing: Vec<UnwrappedTsn>,
-    /// Below this one, whatever is not acknowledged is in the array.
+    /// All unacknowledged chunks below this TSN are in the array.
     pub(super) missing_below: UnwrappedTsn,
-    /// How many the array would hold, if walks are counted and not done.
+    /// Number of chunks that the array would hold, if walks are only counted.
     pub(super) missing_counted: u64,
     pub(super) doing: SackWalks,
 }
@@ -67,12 +67,12 @@ impl Walks {
         }
     }
 
-    /// A chunk left once more, or is as good as sent again because the peer has reneged on it.
+    /// Notes that a chunk was retransmitted, or reneged on, which counts as a transmission.
     pub(super) fn sent_again(&mut self, tsn: UnwrappedTsn) {
         self.highest_sent_again = self.highest_sent_again.max(tsn);
     }
 
-    /// Gives memory back; nothing is outstanding.
+    /// Releases memory. To be called when nothing is outstanding.
     pub(super) fn shrink(&mut self) {
         self.found = Vec::new();
         self.missing = Vec::new();
@@ -80,7 +80,7 @@ impl Walks {
     }
 }
 
-/// Says of ascending numbers whether sorted ranges cover them, in one pass over the ranges.
+/// Tells for ascending numbers whether sorted ranges contain them, in one pass over the ranges.
 pub(super) struct Cover<'a>(pub(super) &'a [Range<u64>]);
 
 impl Cover<'_> {
@@ -95,11 +95,11 @@ impl Cover<'_> {
     }
 }
 
-/// The loss thresholds of all paths while the ring is walked; runs of TSNs share a path.
+/// The loss thresholds of all paths during a walk; the last one is cached, because consecutive TSNs often share a path.
 pub(super) struct Thresholds<F> {
     threshold_of: F,
     known: Option<(PathId, LossThreshold)>,
-    /// Records last sent at this moment or before may be late; no later ones.
+    /// Only records last sent at this time or before may be late.
     latest_moment: Option<Instant>,
 }
 
@@ -121,7 +121,7 @@ impl<F: Fn(PathId) -> LossThreshold> Thresholds<F> {
 }
 
 impl Scoreboard {
-    /// To be called before a walk in search of losses.
+    /// Prepares a walk that searches for losses.
     pub(super) fn thresholds<F: Fn(PathId) -> LossThreshold>(&mut self, threshold_of: F) -> Thresholds<F> {
         self.walks.found.clear();
         let paths = (0..self.flights.len()).map(|index| PathId(index as u8));
@@ -136,7 +136,7 @@ impl Scoreboard {
         }
     }
 
-    /// Looks at one record in search of losses.
+    /// Visits one record to find out whether it is lost.
     pub(super) fn judge<F: Fn(PathId) -> LossThreshold>(
         &mut self,
         tsn: UnwrappedTsn,
@@ -151,8 +151,8 @@ impl Scoreboard {
         }
     }
 
-    /// Looks at the records from `start` in search of losses, and stops where none can follow: beyond all that was
-    /// reported or sent again, records are as late as they are high.
+    /// Visits the records from `start` to find losses, and stops where none can follow: above all reported and retransmitted TSNs,
+    /// records are in the order of sending.
     pub(super) fn judge_from<F: Fn(PathId) -> LossThreshold>(
         &mut self,
         start: UnwrappedTsn,
@@ -174,13 +174,13 @@ impl Scoreboard {
         }
     }
 
-    /// Below this one, any record may be lost.
+    /// Only records below this TSN may be lost.
     pub(super) fn judged_below(&self) -> UnwrappedTsn {
         let reported = self.reported.last().map_or(0, |block| block.end);
         UnwrappedTsn(reported.max(self.walks.highest_sent_again.0 + 1))
     }
 
-    /// What the last walk in search of losses found on `path` waits for retransmission from now on.
+    /// Marks the chunks of `path` as lost that the last walk found.
     pub(super) fn lose_found(&mut self, path: PathId) -> Lost {
         let mut lost = Lost::default();
         for index in 0..self.walks.found.len() {
@@ -193,7 +193,7 @@ impl Scoreboard {
         lost
     }
 
-    /// Looks at a record that a SACK says something about.
+    /// Visits a record in the scope of a SACK; returns whether it is acknowledged.
     pub(super) fn is_acknowledged(&mut self, number: u64) -> bool {
         self.walks.visited += 1;
         self.ring[UnwrappedTsn(number)].has_arrived()
