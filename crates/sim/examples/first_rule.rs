@@ -1,10 +1,10 @@
-//! Check of the first design rule. Where does it hold? Two paths together against the better of them alone, over a grid of rates
-//! and delays, in simulated time.
+//! Check of the first design rule. Are two paths together as fast as the better of them alone, for several rates and delays, in
+//! simulated time?
 //!
-//! `cargo run --release -p anabranch-sim --example first_rule -- [seconds] [profile] [question=answer…]`
+//! `cargo run --release -p anabranch-sim --example first_rule -- [seconds] [profile] [NAME=VALUE…]`
 //!
-//! Each cell: goodput over both paths in Mbit/s, and its ratio to the goodput of the better path alone. Below 1 the
-//! rule is broken.
+//! Each entry of the table is the goodput over both paths in Mbit/s, with its ratio to the goodput of the better path alone.
+//! A ratio below 1 violates the rule.
 
 use std::time::Duration;
 
@@ -46,8 +46,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut policies = PolicyRecipe::profile(&profile)?;
     let settings: Vec<String> = arguments.collect();
     for setting in &settings {
-        let (question, answer) = setting.split_once('=').ok_or("expected question=answer")?;
-        policies.set(question, answer)?;
+        let (name, value) = setting.split_once('=').ok_or("expected NAME=VALUE")?;
+        policies.set(name, value)?;
     }
     let time = Duration::from_secs(seconds);
     let chosen = [&[profile], &settings[..]].concat().join(" ");
