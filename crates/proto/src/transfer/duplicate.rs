@@ -1,7 +1,7 @@
-//! Duplication on several paths. What of that which is in flight leaves on another path too, as the path scheduler asks?
+//! Duplication: chunks in flight on one path are also sent on others, by decision of the path scheduler (ADR 0033).
 //!
-//! A duplicate leaves the scoreboard as it is: the chunk stays in flight on its path, and is found lost, timed out and sent
-//! again there. The duplicate fills the window of the path that carries it for a round trip, and is forgotten.
+//! A duplicate does not change the scoreboard: the chunk stays in flight on its path, where losses are detected and retransmissions
+//! sent. The duplicate counts in the window of its path for one round trip.
 
 use anabranch_policy::ChunkInFlight;
 use anabranch_types::{Instant, PathId};
@@ -12,7 +12,7 @@ use super::sendable::Purpose;
 use super::write::push_data;
 
 impl Transfer {
-    /// The first path onto which the scheduler would duplicate something now.
+    /// The first path on which the scheduler would send a duplicate now.
     pub(super) fn wants_duplicates(&mut self, now: Instant) -> Option<PathId> {
         if !self.policies.path_scheduler.sends_duplicates() || self.paths.usable_count() < 2 {
             return None;
@@ -26,7 +26,7 @@ impl Transfer {
             .find(|id| self.paths.fact(*id).can_take_data() && self.next_duplicate(*id, now).is_some())
     }
 
-    /// Writes duplicates for `path` while they fit and are wanted.
+    /// Writes duplicates for `path` while they fit and the scheduler selects any.
     pub(super) fn write_duplicates(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, now: Instant) {
         let mut sendable = self.paths.fact(path).sendable;
         while sendable > 0
@@ -47,7 +47,7 @@ impl Transfer {
         }
     }
 
-    /// The next chunk to be duplicated onto `path`. Chunks that are too long for it are passed over.
+    /// The next chunk to duplicate on `path`. Chunks that are too long for it are skipped.
     fn next_duplicate(&mut self, path: PathId, now: Instant) -> Option<ChunkInFlight> {
         let longest = u64::from(self.paths.fact(path).max_data_chunk);
         loop {

@@ -1,24 +1,23 @@
-//! Effects. What did a step of data transfer change that is the association's affair?
+//! Effects: changes by a step of data transfer that the association has to apply.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::path::PathEvent;
 
-/// What the association has to do after a step of data transfer. It is returned and never queued below, so that each caller
-/// sees what it causes. Nearly always there is nothing, which allocates nothing.
+/// What the association has to do after a step of data transfer. Effects are returned and not queued in shared state, so that each
+/// caller sees what it causes. They are nearly always empty, which allocates nothing.
 #[derive(Debug, Default)]
 #[must_use = "the association has to apply it"]
 pub(crate) struct Effects {
-    /// The application is told of these, in this order. Each packet returns effects and hardly one changes a path, so the
-    /// list is behind a pointer: two words return in registers, a list would go through memory.
+    /// Path events for the application, in order. Each packet returns effects, and few change a path, so the list is behind a
+    /// pointer: two words are returned in registers, a list would be returned through memory.
     path_events: Option<Box<PathEvents>>,
-    /// The peer was found at the far end of an unconfirmed path (RFC 9260 §5.4): which paths are needed may be another question
-    /// now, and which one the peer prefers.
+    /// An unconfirmed path was confirmed (RFC 9260 §5.4), which may change which paths are needed and which one the peer prefers.
     pub(crate) is_confirmed: bool,
-    /// The peer acknowledged something, so the send buffer may have space again.
+    /// Data was acknowledged, so the send buffer may have room again.
     pub(crate) is_acknowledged: bool,
-    /// More errors in a row than the configuration allows: the association ends (RFC 9260 §8.1).
+    /// The limit of consecutive errors is exceeded: the association ends (RFC 9260 §8.1).
     pub(crate) peer_is_unreachable: bool,
 }
 
@@ -27,7 +26,7 @@ pub(crate) struct Effects {
 struct PathEvents(Vec<PathEvent>);
 
 impl Effects {
-    /// One change of one path.
+    /// The effects of one path event.
     pub(crate) fn of(event: PathEvent) -> Self {
         Self {
             path_events: Some(Box::new(PathEvents(alloc::vec![event]))),
@@ -35,14 +34,14 @@ impl Effects {
         }
     }
 
-    /// These, and after them those of a later step.
+    /// These effects, followed by those of a later step.
     #[inline]
     pub(crate) fn then(mut self, later: Self) -> Self {
         self.append(later);
         self
     }
 
-    /// What a later step changed comes behind.
+    /// Appends the effects of a later step.
     #[inline]
     pub(crate) fn append(&mut self, later: Self) {
         self.is_confirmed |= later.is_confirmed;
@@ -61,13 +60,13 @@ impl Effects {
         }
     }
 
-    /// Whether a path changed.
+    /// Whether any path has changed.
     #[inline]
     pub(crate) const fn has_path_events(&self) -> bool {
         self.path_events.is_some()
     }
 
-    /// The changes of paths, in order.
+    /// The path events, in order.
     pub(crate) fn into_path_events(self) -> impl Iterator<Item = PathEvent> {
         self.path_events.into_iter().flat_map(|events| events.0)
     }

@@ -1,6 +1,6 @@
-//! Heartbeats (RFC 9260 §5.4, §8.3). When does one leave on a path, and what do its answer and its loss mean?
+//! Heartbeats (RFC 9260 §5.4, §8.3). When is one sent on a path, and what follows from its acknowledgement or loss?
 //!
-//! The timer of one path is [`crate::path::Heartbeat`]; here is what moves it.
+//! [`crate::path::Heartbeat`] is the timer of one path, which is set here.
 
 use core::time::Duration;
 
@@ -11,19 +11,19 @@ use anabranch_wire::PacketBuilder;
 use super::{Effects, Transfer};
 use crate::path::{Heartbeat, HeartbeatInfo};
 
-/// Bytes of a HEARTBEAT of ours: two headers and what we want back, padded.
+/// Length of our HEARTBEAT: two headers and the Heartbeat Information, padded.
 pub(crate) const HEARTBEAT_LEN: usize = (4 + 4 + HeartbeatInfo::LEN).next_multiple_of(4);
 
 impl Transfer {
-    /// The handshake is complete: unconfirmed paths are probed at once (RFC 9260 §5.4), the others in due time.
+    /// Starts heartbeats after the handshake: unconfirmed paths are probed at once (RFC 9260 §5.4), others after a period.
     pub(crate) fn start_heartbeats(&mut self, now: Instant) {
         for id in self.paths.ids() {
             self.schedule_heartbeat(id, now);
         }
     }
 
-    /// SHUTDOWN or SHUTDOWN ACK leaves, with which heartbeats end (RFC 9260 §8.3): a peer that has finished already would answer
-    /// them with an ABORT. Unless there is no path yet on which these chunks could leave.
+    /// Stops heartbeats when SHUTDOWN or SHUTDOWN ACK is sent (RFC 9260 §8.3): a peer that has removed the association would answer
+    /// with an ABORT. They continue while there is no confirmed path on which these chunks could be sent.
     pub(crate) fn stop_heartbeats(&mut self) {
         self.is_finishing = true;
         if !self.paths.any_confirmed() {
@@ -36,12 +36,13 @@ impl Transfer {
         }
     }
 
-    /// Not where the peer came from while we finish: SHUTDOWN may go there only when that is confirmed.
+    /// Whether heartbeats on `path` have ended. Not if the peer moved to this path during the shutdown: SHUTDOWN may be sent there
+    /// only after it is confirmed.
     fn heartbeats_are_over(&self, path: PathId) -> bool {
         self.is_finishing && self.paths.is_confirmed(path)
     }
 
-    /// A heartbeat leaves on `path` at once, unless the answer to one may still come.
+    /// Sends a heartbeat on `path` at once, unless an outstanding one may still be acknowledged.
     pub(super) fn ask(&mut self, path: PathId, now: Instant) {
         if !self.heartbeats_are_over(path) {
             let path = self.paths.path_mut(path);
@@ -49,22 +50,23 @@ impl Transfer {
         }
     }
 
-    /// The application asks for a heartbeat on `path` (REQUESTHEARTBEAT, RFC 9260 §11.1.10). Addresses that are not confirmed are
-    /// asked at their own pace (RFC 9260 §5.4).
+    /// Sends a heartbeat on `path` by request of the application (REQUESTHEARTBEAT, RFC 9260 §11.1.10). Unconfirmed addresses are
+    /// probed at their own rate (RFC 9260 §5.4).
     pub(crate) fn request_heartbeat(&mut self, path: PathId) {
         if self.paths.is_confirmed(path) && !self.heartbeats_are_over(path) {
             self.paths.path_mut(path).heartbeat.request();
         }
     }
 
-    /// A heartbeat leaves on the unconfirmed `path` at once, to go with a COOKIE ACK; `false` if one may still be answered.
+    /// Sends a heartbeat on the unconfirmed `path` at once, bundled with a COOKIE ACK; returns `false` if an outstanding one may
+    /// still be acknowledged.
     pub(crate) fn hurry_heartbeat(&mut self, path: PathId, now: Instant) -> bool {
         let path = self.paths.path_mut(path);
         path.heartbeat.hurry(path.rtt.rto(), now)
     }
 
-    /// The heartbeat that is under way on `path`, if there is one, went where nobody is. Another one leaves: at once, or to an
-    /// address that is not confirmed as soon as the budget allows.
+    /// Replaces an outstanding heartbeat that was sent to the old port of `path`: at once, or to an unconfirmed address as soon as
+    /// the probe budget allows.
     fn restart_heartbeat(&mut self, path: PathId, now: Instant) {
         self.paths.path_mut(path).heartbeat = Heartbeat::default();
         if !self.paths.is_confirmed(path) {
@@ -74,7 +76,7 @@ impl Transfer {
         }
     }
 
-    /// The far end of `path` moved to another port: if it is out of use, it is asked there at once.
+    /// Sends a heartbeat at once after the peer's port of `path` has changed, if the path is unusable.
     pub(crate) fn probe_rebound(&mut self, path: PathId, now: Instant) {
         if self.paths.fact(path).reachability != Reachability::Active {
             self.restart_heartbeat(path, now);
@@ -82,10 +84,10 @@ impl Transfer {
     }
 
     //= rfc9260 3.3.5-1, 8.3-1, 8.3-15
-    /// Sets the next heartbeat of `path`, counted from `begin`: after HB.interval and a retransmission timeout, give or take half
-    /// of the latter, in which nothing that was sent on an active path was acknowledged (RFC 9260 §8.3 asks whether it is idle,
-    /// but what is sent on a dead path proves nothing); as soon as the budget allows while the path is unconfirmed and was not
-    /// given up (RFC 9260 §5.4).
+    /// Schedules the next heartbeat of `path`, from `begin` on. Normally it is sent after HB.interval plus RTO with a jitter of
+    /// half the RTO, if no data of the active path was acknowledged in that time. (RFC 9260 §8.3 asks whether the path is idle, but
+    /// data sent on a failed path proves nothing.) On an unconfirmed path that has not failed it is sent as soon as the probe
+    /// budget allows (RFC 9260 §5.4).
     pub(super) fn schedule_heartbeat(&mut self, path: PathId, begin: Instant) {
         if self.heartbeats_are_over(path) {
             return;
@@ -104,7 +106,7 @@ impl Transfer {
         }
         let period = every + jittered(rto, self.secrets.number());
         let machinery = self.paths.path_mut(path);
-        // Whether SACKs arrive there a heartbeat finds out, not the data.
+        // Acknowledged data does not show whether SACKs arrive over this path; only a heartbeat does.
         if reachability == Reachability::Active && !machinery.sacks_doubted {
             machinery.heartbeat.schedule_when_unproved(period, begin);
         } else {
@@ -113,7 +115,7 @@ impl Transfer {
     }
 
     //= rfc9260 3.3.5-3
-    /// Puts a HEARTBEAT into a packet for `path`, if it fits. Its nonce is what proves the answer (RFC 9260 §5.4).
+    /// Writes a HEARTBEAT into a packet for `path`, if it fits. Its nonce proves that the HEARTBEAT ACK is genuine (RFC 9260 §5.4).
     pub(crate) fn write_heartbeat(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, now: Instant) {
         let nonce = self.secrets.number();
         let info = HeartbeatInfo { path, nonce }.encode();
@@ -123,7 +125,7 @@ impl Transfer {
         }
     }
 
-    /// Puts a HEARTBEAT into a packet for `path` if one is due there.
+    /// Writes a HEARTBEAT into a packet for `path` if one is due.
     pub(crate) fn write_due_heartbeat(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, now: Instant) {
         if self.paths.path(path).heartbeat.is_due(now) {
             self.write_heartbeat(path, packet, now);
@@ -131,8 +133,8 @@ impl Transfer {
     }
 
     //= rfc9260 8.3-14
-    /// A HEARTBEAT ACK with our `info` came. It proves that the peer is at the far end of the path that the heartbeat was sent
-    /// on, whichever path the answer took (RFC 9260 §5.4, §8.3).
+    /// Handles a HEARTBEAT ACK with the information `info`. It confirms the path on which the heartbeat was sent, whichever path
+    /// the HEARTBEAT ACK took (RFC 9260 §5.4, §8.3).
     pub(crate) fn on_heartbeat_ack(&mut self, info: &[u8], now: Instant) -> Effects {
         let known = |info: &HeartbeatInfo| self.paths.contains(info.path);
         let Some(info) = HeartbeatInfo::decode(info).filter(known) else {
@@ -156,7 +158,7 @@ impl Transfer {
     }
 
     //= rfc9260 8.3-3, 8.3-6
-    /// The last heartbeat on `path` may be overdue: an error, and the next one is scheduled.
+    /// Handles the heartbeat timer of `path`: an overdue heartbeat counts as an error, and the next one is scheduled.
     pub(super) fn heartbeat_timer(&mut self, path: PathId, now: Instant) -> Effects {
         let Some(overdue) = self.paths.path_mut(path).heartbeat.take_overdue(now) else {
             return Effects::default();
@@ -172,23 +174,24 @@ impl Transfer {
             return effects;
         }
         let is_dead = self.paths.fact(path).reachability == Reachability::Inactive;
-        // RFC 9260 §8.3 recommends one heartbeat for each RTO and HB.interval: counted from the last one, a dead path is found
-        // well the sooner. Where errors still count, an outage should end no association the sooner.
+        // RFC 9260 §8.3 recommends one heartbeat per RTO plus HB.interval. On an inactive path the period starts when the last one
+        // was sent, so that its recovery is detected earlier. Elsewhere it starts now: more frequent errors would end the
+        // association earlier in an outage.
         self.schedule_heartbeat(path, if is_dead { overdue.sent_at } else { now });
         effects
     }
 
     //= rfc9260 8.1-2, 8.3-4, 8.3-7
-    /// A heartbeat on `path` was not answered in time.
+    /// Counts a heartbeat on `path` that was not acknowledged in time.
     ///
-    /// It counts against the peer only if no other path is usable (RFC 9260 §8.1): several dead paths would end an association
-    /// that works over another one and is only idle. Once no other path is usable, this one is as good as any, and counts.
+    /// It counts against the peer only if no other path is usable (RFC 9260 §8.1): otherwise several failed paths would end an idle
+    /// association that works over another one.
     fn heartbeat_missed(&mut self, path: PathId, now: Instant) -> Effects {
         let is_other = |facts: &PathFacts| facts.id != path && facts.is_usable();
         if !self.paths.facts().iter().any(is_other) {
             self.error_on(path, now)
         } else if self.paths.fact(path).reachability != Reachability::Inactive {
-            // The counter of an inactive path stands still (RFC 9260 §8.3).
+            // The error counter of an inactive path does not increase (RFC 9260 §8.3).
             self.path_error(path, now)
         } else {
             Effects::default()
@@ -196,7 +199,7 @@ impl Transfer {
     }
 }
 
-/// Between half of `rto` and one and a half.
+/// A random time between 0.5 and 1.5 times `rto`.
 fn jittered(rto: Duration, random: u64) -> Duration {
     let per_mille = 500 + (random % 1_001) as u32;
     rto * per_mille / 1_000

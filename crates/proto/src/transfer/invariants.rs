@@ -1,4 +1,4 @@
-//! Invariants. What may policies rely on, whatever happened?
+//! Invariants of data transfer, on which policies may rely.
 
 use anabranch_policy::PathFacts;
 
@@ -6,8 +6,8 @@ use super::Transfer;
 use crate::path::Path;
 
 impl Transfer {
-    /// The facts of each path say what their sources do, and what is in flight has a timer. Compared after every step in
-    /// debug builds.
+    /// Checks that the facts of each path equal their sources, and that data in flight has a timer. After every step in debug
+    /// builds.
     pub(crate) fn debug_check(&self) {
         if !cfg!(debug_assertions) {
             return;

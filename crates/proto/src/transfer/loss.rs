@@ -1,8 +1,8 @@
-//! Loss detection and fast recovery, for each path (RFC 9260 §7.2.4). Which chunks are lost, and when is the window cut for them?
+//! Loss detection and fast recovery on each path (RFC 9260 §7.2.4). Which chunks are lost, and when is the window reduced?
 //!
-//! Each path is judged by what was sent on it alone: chunks that took different paths overtake each other all the time, so an
-//! acknowledgement over one path says nothing of losses on another (split fast retransmit of CMT). The loss policy says where
-//! its threshold is; everything in flight below it is lost.
+//! Only chunks sent on the same path are compared: chunks on different paths overtake each other all the time, so an
+//! acknowledgement of one path says nothing about losses on another (split fast retransmit of CMT). The loss policy returns a
+//! threshold; all chunks in flight below it are lost (ADR 0012).
 
 use anabranch_policy::catalog::RecoveryChoice;
 use anabranch_policy::{LossCause, LossEvent};
@@ -12,7 +12,7 @@ use super::{Effects, Transfer};
 use crate::path::{ProportionalRate, Recovery};
 
 impl Transfer {
-    /// Asks the loss policy for its threshold on each path: after a SACK, and when the policy wanted to be asked again.
+    /// Asks the loss policy for its threshold on each path: after a SACK, and at the time that the policy has set.
     pub(super) fn find_losses(&mut self, now: Instant) -> Effects {
         let Self { sender, policies, .. } = self;
         sender.look_for_losses(|path| policies.loss.loss_threshold(path, now));
@@ -25,9 +25,9 @@ impl Transfer {
     }
 
     //= rfc9260 7.2.4-6
-    /// Chunks below the loss policy's threshold go to the retransmission queue. The first of them in a window of data
-    /// begins a fast recovery and cuts the window; the others of the same window do not: they tell of the same congestion, and
-    /// to answer it twice would empty the path (RFC 9260 §7.2.4).
+    /// Marks chunks below the loss policy's threshold for retransmission. The first loss in a window of data starts fast recovery
+    /// and reduces cwnd. Further losses of the same window do not: they are due to the same congestion, and a second reduction
+    /// would leave the path empty (RFC 9260 §7.2.4).
     fn find_losses_on(&mut self, path: PathId, now: Instant) -> Effects {
         let threshold = self.policies.loss.loss_threshold(path, now);
         self.paths.path_mut(path).loss_check_at = threshold.again_at;
@@ -53,15 +53,15 @@ impl Transfer {
         effects
     }
 
-    /// The window of `path` is cut, once for all that is outstanding now: `lost` are the highest TSN and the bytes that
-    /// left it.
+    /// Reduces the window of `path`, once for all data that is outstanding now, and enters fast recovery; `lost` is the highest
+    /// lost TSN and the lost bytes.
     pub(super) fn begin_recovery(&mut self, path: PathId, lost: (UnwrappedTsn, u64), now: Instant) {
         let (highest, bytes) = lost;
         let outstanding = self.sender.highest_outstanding(path);
         let exit = outstanding.map_or(highest, |outstanding| outstanding.max(highest));
         let rate = match self.limits.recovery {
             RecoveryChoice::Window(_) => None,
-            // The facts are still those before the loss.
+            // The facts still have the values from before the loss.
             RecoveryChoice::Proportional(_) => Some(ProportionalRate::begin(self.paths.fact(path).in_flight)),
         };
         self.paths.path_mut(path).recovery = Some(Recovery { exit, rate });
@@ -74,9 +74,9 @@ impl Transfer {
         self.tell_loss(&event, now);
     }
 
-    /// Fast recovery of a path ends when everything that was outstanding at its start is acknowledged: by the
-    /// cumulative TSN, or, since other paths may hold that back, because nothing up to the exit point is outstanding
-    /// on this path or was lost there and waits to be sent again (per-path recovery of CMT).
+    /// Ends fast recovery of a path when all data that was outstanding at its start is acknowledged: by the cumulative TSN, or,
+    /// since other paths may hold that back, when no chunk up to the exit point is outstanding or lost on this path (per-path
+    /// recovery of CMT).
     fn leave_recovery(&mut self, path: PathId) {
         let Some(Recovery { exit, .. }) = self.paths.path(path).recovery else {
             return;
@@ -92,7 +92,7 @@ impl Transfer {
         }
     }
 
-    /// No recovery is under way on `path`, and no packet may exceed its window any more.
+    /// Ends recovery on `path`; no packet may exceed its window any more.
     pub(super) fn end_recovery(&mut self, path: PathId) {
         let (facts, machinery) = self.paths.both_mut(path);
         machinery.recovery = None;
@@ -100,7 +100,7 @@ impl Transfer {
         facts.in_recovery = false;
     }
 
-    /// The loss policy wanted to be asked again, though no SACK came.
+    /// Runs loss detection at the time that the loss policy has set, without a SACK.
     pub(super) fn loss_timer(&mut self, now: Instant) -> Effects {
         let is_due = |path: PathId| {
             let check_at = self.paths.path(path).loss_check_at;

@@ -1,8 +1,8 @@
 //! Data transfer of one association: paths, policies, sender, receiver. What does a SACK, a timer or a packet change?
 //!
-//! One event changes several of these at once: a SACK moves the window of a path, its timers and the scoreboard together. So
-//! one object, [`Transfer`], owns them. It knows nothing of the association around it (state, peer, control chunks, addresses,
-//! authentication, events): what is to be done there, its methods return as [`Effects`]. Each file is one mechanism:
+//! One event changes several of these: a SACK changes the window of a path, its timers and the scoreboard. So one object,
+//! [`Transfer`], owns them. It does not know the association (state, peer, control chunks, addresses, authentication, events); its
+//! methods return what is to be done there as [`Effects`]. Each file is one mechanism:
 //!
 //! | file | mechanism |
 //! |---|---|
@@ -12,15 +12,15 @@
 //! | `failure` | path failure detection (§8.1, §8.2; RFC 7829) |
 //! | `heartbeat` | heartbeats (§5.4, §8.3) |
 //! | `pmtu` | path MTU discovery (RFC 8899) |
-//! | `receive` | data of the peer, and SACKs (§6.2) |
-//! | `reverse_path` | do SACKs arrive (§6.4)? |
+//! | `receive` | received data, and SACKs (§6.2) |
+//! | `reverse_path` | path of SACKs, and whether they arrive (§6.4) |
 //! | `zero_window` | zero window probes (§6.1 A) |
-//! | `sendable` | how much each path may take now (§6.1 B) |
-//! | `plan` | which data leaves next, and on which path |
-//! | `write` | that data, chunk by chunk |
-//! | `reschedule` | chunks that block the buffers, on another path |
+//! | `sendable` | how much each path may send now (§6.1 B) |
+//! | `plan` | which data is sent next, and on which path |
+//! | `write` | writing of that data, chunk by chunk |
+//! | `reschedule` | chunk rescheduling when buffers are blocked |
 //! | `duplicate` | duplicates on several paths |
-//! | `timers` | deadlines, and what happens when they come |
+//! | `timers` | deadlines and expiry of timers |
 
 mod ack;
 mod duplicate;
@@ -69,13 +69,13 @@ pub(crate) struct Transfer {
     pub(crate) errors: u16,
     window_probe: WindowProbe,
     probe_budget: ProbeBudget,
-    /// SHUTDOWN or SHUTDOWN ACK was sent: heartbeats on confirmed paths are over (RFC 9260 §8.3).
+    /// Whether SHUTDOWN or SHUTDOWN ACK was sent, which ends heartbeats on confirmed paths (RFC 9260 §8.3).
     is_finishing: bool,
-    /// When the path scheduler wants to be asked again.
+    /// Time at which the path scheduler is asked again.
     scheduler_wakes: Option<Instant>,
-    /// Nonces and jitter of heartbeats.
+    /// Random numbers for nonces and jitter of heartbeats.
     secrets: Secrets,
-    /// Sets whose allocations the next SACK uses.
+    /// Sets whose memory the next SACK reuses.
     sack_scratch: [IntervalSet; 2],
     pub(crate) counters: SackCounters,
 }
@@ -83,15 +83,15 @@ pub(crate) struct Transfer {
 /// Limits of data transfer, from the configuration.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
-    /// Errors in a row before the peer counts as unreachable (RFC 9260 §8.1, §16).
+    /// Consecutive errors before the peer is unreachable (RFC 9260 §8.1, §16).
     max_retransmits: u16,
     rto: RtoParameters,
-    /// Which sizes packets may have.
+    /// Packet sizes of paths.
     sizes: Sizes,
     recovery: RecoveryChoice,
 }
 
-/// SACKs of both directions.
+/// Counters of SACKs in both directions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SackCounters {
     pub(crate) received: u64,
@@ -99,7 +99,7 @@ pub(crate) struct SackCounters {
     pub(crate) chunks_reneged: u64,
 }
 
-/// The first TSN of each direction.
+/// The initial TSNs of both directions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InitialTsns {
     pub(crate) local: Tsn,
@@ -107,7 +107,7 @@ pub(crate) struct InitialTsns {
 }
 
 impl Transfer {
-    /// Nothing sent or received, and no paths yet.
+    /// Creates data transfer without any paths.
     pub(crate) fn new(config: &AssociationConfig, initial: InitialTsns, secrets: Secrets) -> Self {
         Self {
             paths: PathSet::default(),
@@ -150,13 +150,13 @@ impl Transfer {
         }
     }
 
-    /// Secrets for the association that takes this one's place after the peer restarted.
+    /// Secrets for the new association after a restart of the peer.
     pub(crate) fn split_secrets(&mut self) -> Secrets {
         self.secrets.split()
     }
 
-    /// The handshake told how many streams the peer takes and how large its window is. Gives how many of the messages queued
-    /// before were dropped, because their streams are beyond.
+    /// Applies the negotiated streams and window. Returns the number of queued messages that were dropped, because the peer does
+    /// not accept their streams.
     pub(crate) fn negotiated(&mut self, outbound_streams: u16, peer_window: u32, interleaving: bool) -> u64 {
         let scheduler = &mut *self.policies.stream_scheduler;
         let refused = self
@@ -165,7 +165,7 @@ impl Transfer {
         refused.len() as u64
     }
 
-    /// The association is over: no timer runs any more.
+    /// Stops all timers, because the association has ended.
     pub(crate) fn stop(&mut self) {
         for id in self.paths.ids() {
             let path = self.paths.path_mut(id);
@@ -178,7 +178,7 @@ impl Transfer {
         self.scheduler_wakes = None;
     }
 
-    /// A packet came over `path`. Whatever it holds, it is an opportunity to send.
+    /// Notes a packet that arrived over `path`, which is a transmission opportunity whatever it contains.
     pub(crate) fn packet_received(&mut self, path: PathId, length: usize) {
         let counters = &mut self.paths.path_mut(path).counters;
         counters.packets_received += 1;
@@ -186,7 +186,7 @@ impl Transfer {
         self.policies.burst.on_transmission_opportunity();
     }
 
-    /// A packet of `length` bytes leaves on `path`.
+    /// Notes that a packet of `length` bytes is sent on `path`.
     pub(crate) fn packet_sent(&mut self, path: PathId, length: usize, now: Instant) {
         let bytes = length as u64;
         self.paths.fact_mut(path).last_sent = Some(now);
@@ -207,7 +207,7 @@ impl Transfer {
         }
     }
 
-    /// Tells the policies that react to it of a loss on one path.
+    /// Notifies the policies of a loss on one path.
     fn tell_loss(&mut self, loss: &LossEvent, now: Instant) {
         let facts = self.paths.facts();
         self.policies.congestion.on_loss(loss, facts, now);
@@ -234,7 +234,8 @@ impl Transfer {
     }
 }
 
-/// A lost tail is probed some time after the last sign of activity, unless recovery or the T3 timer finds it first (RFC 8985 §7.2).
+/// The time of the tail loss probe: some time after the last transmission or acknowledgement, unless recovery or T3 comes first
+/// (RFC 8985 §7.2).
 fn tail_probe_at(facts: &PathFacts, path: &Path, policy: &dyn TailProbe) -> Option<Instant> {
     if facts.in_flight == 0 || facts.in_recovery {
         return None;

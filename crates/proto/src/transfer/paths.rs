@@ -1,6 +1,6 @@
-//! Paths of the association. How do they come, change and go, as far as data transfer is concerned?
+//! Adding, changing and removing paths, as far as data transfer is concerned.
 //!
-//! Which paths there should be is decided in [`crate::address`].
+//! [`crate::address`] decides which paths there are.
 
 use core::net::SocketAddr;
 
@@ -10,7 +10,7 @@ use super::{Effects, Transfer};
 use crate::path::{PathChange, PathEvent, PathSet, max_packet};
 
 impl Transfer {
-    /// Puts other paths in the place of the present ones, before anything was sent on them.
+    /// Replaces all paths, before any data was sent on them.
     pub(crate) fn replace_paths(&mut self, pairs: &[PathAddr], now: Instant) {
         for id in self.paths.ids() {
             self.policies.remove_path(id);
@@ -23,9 +23,9 @@ impl Transfer {
     }
 
     //= rfc5061 5.3-4, 5.3-28, 5.3-29
-    /// Adds a path, to be confirmed by heartbeats; `None` if there are no more numbers for paths.
+    /// Adds a path, which heartbeats will confirm; `None` if no id is free.
     pub(crate) fn add_path(&mut self, addr: PathAddr, now: Instant) -> Option<Effects> {
-        // A number that the send buffer still knows would credit the new path with what the old one carried.
+        // An id to which chunks in the send buffer still refer would credit the new path with data of the old one.
         let id = self.paths.vacant(|id| self.sender.queued(id) == 0)?;
         self.sender.open_path(id);
         self.paths.insert(id, addr, self.limits.sizes, self.limits.rto);
@@ -36,7 +36,7 @@ impl Transfer {
     }
 
     //= rfc5061 5.3-26
-    /// Ends a path. What is in flight on it waits to be sent again, on another one.
+    /// Removes a path. Data in flight on it will be retransmitted on another one.
     pub(crate) fn remove_path(&mut self, id: PathId) -> Effects {
         let effects = self.changed(id, PathChange::Removed);
         let primary = self.paths.primary();
@@ -51,7 +51,7 @@ impl Transfer {
         }
     }
 
-    /// Data that has no path of its own takes `id` from now on, while it works (RFC 9260 §6.4).
+    /// Makes `id` the primary path (RFC 9260 §6.4).
     pub(crate) fn make_primary(&mut self, id: PathId) -> Effects {
         if id == self.paths.primary() {
             return Effects::default();
@@ -60,7 +60,7 @@ impl Transfer {
         self.changed(id, PathChange::Primary)
     }
 
-    /// The remote end of `path` has another encapsulation port from now on (RFC 6951 §5.4); gives the old end too.
+    /// Changes the peer's encapsulation port of `path` (RFC 6951 §5.4); returns the old address, too.
     pub(crate) fn rebind(&mut self, path: PathId, remote: SocketAddr) -> (SocketAddr, Effects) {
         let machinery = self.paths.path_mut(path);
         let before = core::mem::replace(&mut machinery.addr.remote, remote);
@@ -68,12 +68,12 @@ impl Transfer {
         (before, self.changed(path, PathChange::Rebound))
     }
 
-    /// The longest SCTP packet that the configuration lets leave on `path`, whatever gets through.
+    /// The longest SCTP packet that the configuration permits on `path`, whatever its path MTU.
     pub(crate) fn largest_packet(&self, path: PathId) -> usize {
         max_packet(&self.paths.path(path).addr, self.limits.sizes.largest).into()
     }
 
-    /// The application is told of this change of `path`.
+    /// The path event of this change of `path`.
     pub(super) fn changed(&self, path: PathId, change: PathChange) -> Effects {
         Effects::of(PathEvent {
             id: path,

@@ -1,6 +1,6 @@
 //! Path MTU discovery (RFC 8899). How large are the packets of each path now, and when is a larger size probed?
 //!
-//! The search on one path is [`crate::path::PathMtu`]; here is what happens to data transfer, told to the search.
+//! [`crate::path::PathMtu`] is the search on one path, which is notified here.
 
 use alloc::vec::Vec;
 
@@ -11,8 +11,8 @@ use super::{Effects, Transfer};
 use crate::path::{HeartbeatInfo, PathChange, PathMtu};
 
 impl Transfer {
-    /// Data leaves: now it is worth the probes to know how large packets may be; before, probing may rest (RFC 8899 §5.1.1). On
-    /// all paths, also those that carry none of it: messages are cut to what fits every path.
+    /// Starts the search on all paths when data is sent; before, probing would be a waste (RFC 8899 §5.1.1). Paths that do not
+    /// carry the data are included, because messages are fragmented to fit every path.
     pub(super) fn search_mtu(&mut self, now: Instant) -> Effects {
         let mut effects = Effects::default();
         if !self.paths.take_newly_usable() {
@@ -26,17 +26,17 @@ impl Transfer {
         effects
     }
 
-    /// `path` was given up. When it comes back it may lead elsewhere: what was known of it is forgotten.
+    /// Forgets the path MTU of `path`, which has become inactive. When it works again, its route may be another.
     pub(super) fn forget_mtu(&mut self, path: PathId) -> Effects {
         self.change_mtu(path, PathMtu::end).1
     }
 
-    /// A heartbeat was answered; tells whether it was a probe of the search.
+    /// Handles a HEARTBEAT ACK; returns whether it was for an MTU probe.
     pub(super) fn mtu_probe_answered(&mut self, path: PathId, nonce: u64, now: Instant) -> (bool, Effects) {
         self.change_mtu(path, |mtu| mtu.answered(nonce, now))
     }
 
-    /// Data was lost on `path` that had been sent again, or had to wait for the timer: packets may be too large.
+    /// Suspects that packets are too large for `path`, because a retransmission was lost or T3 has expired.
     pub(super) fn doubt_mtu(&mut self, path: PathId, now: Instant) -> Effects {
         self.change_mtu(path, |mtu| mtu.doubt(now)).1
     }
@@ -45,8 +45,8 @@ impl Transfer {
         self.change_mtu(path, |mtu| mtu.on_timer(now)).1
     }
 
-    /// A packet was too large for the path with these ends; `largest` is the size of IP packets that would have
-    /// passed, if anybody said.
+    /// Handles a packet that was too large for the path with these addresses; `largest` is the size of IP packets that would pass,
+    /// if known.
     pub(crate) fn on_too_large(&mut self, now: Instant, addr: PathAddr, largest: Option<u16>) -> Effects {
         let Some(path) = self.paths.between(addr) else {
             return Effects::default();
@@ -54,8 +54,8 @@ impl Transfer {
         self.change_mtu(path, |mtu| mtu.refused(largest, now)).1
     }
 
-    /// Writes the next probe that is due: a heartbeat, padded to the size that may not get through, with nothing of value
-    /// (RFC 8899 §6.2.1, RFC 4820). Gives its path and length.
+    /// Writes the next MTU probe that is due: a HEARTBEAT with padding up to the probed size and no data (RFC 8899 §6.2.1, RFC
+    /// 4820). Returns its path and length.
     pub(crate) fn write_mtu_probe(
         &mut self,
         header: CommonHeader,

@@ -1,4 +1,4 @@
-//! Data of the peer. What becomes of a DATA chunk, and when is it acknowledged?
+//! Received data. How is a DATA chunk handled, and when is it acknowledged?
 
 use anabranch_types::{Instant, PathId};
 use anabranch_wire::PacketBuilder;
@@ -9,10 +9,10 @@ use crate::user_data::UserData;
 use crate::violation::Violation;
 
 impl Transfer {
-    /// A DATA chunk came over `path`.
+    /// Handles a DATA chunk that arrived over `path`.
     ///
     /// # Errors
-    /// What no sender may send; see [`crate::recv::Receiver::on_user_data`].
+    /// Protocol violations; see [`crate::recv::Receiver::on_user_data`].
     pub(crate) fn on_data(
         &mut self,
         now: Instant,
@@ -27,7 +27,7 @@ impl Transfer {
         Ok(outcome)
     }
 
-    /// All chunks of a packet with DATA were handled, which came over `path`.
+    /// Ends a packet with DATA that arrived over `path`.
     pub(crate) fn data_packet_done(&mut self, path: PathId, now: Instant) {
         let policy = &mut *self.policies.ack;
         let immediate = self.receiver.packet_done(path, policy, now);
@@ -37,7 +37,7 @@ impl Transfer {
         }
     }
 
-    /// Puts a SACK of this form into a packet for `path`, if it fits.
+    /// Writes a SACK of this form into a packet for `path`, if it fits.
     pub(crate) fn write_sack(&mut self, form: SackForm, path: PathId, packet: &mut PacketBuilder<'_>) {
         let form = SackForm {
             reports_packet_count: self.policies.ack.reports_packet_count(),

@@ -1,6 +1,6 @@
-//! Chunk rescheduling. Do the buffers wait for what another path owes, and what moves?
+//! Chunk rescheduling: when a chunk of one path blocks the buffers, it is retransmitted on another path.
 //!
-//! The chunk-rescheduling policy decides; here it is asked, and its answer carried out.
+//! The chunk-rescheduling policy decides; its decision is carried out here.
 
 use anabranch_policy::{PathFacts, Reschedule, RescheduleExtent, ReschedulePenalty, StuckChunk};
 use anabranch_types::{Instant, PathId};
@@ -11,8 +11,7 @@ use super::sendable::Purpose;
 use super::write::push_data;
 
 impl Transfer {
-    /// Nothing can be sent, perhaps because the buffers are blocked altogether: the path onto which the policy would move
-    /// what blocks them.
+    /// The path to which the policy would move the chunk that blocks the buffers, when no new data can be sent.
     pub(super) fn wants_reschedule(&mut self, now: Instant) -> Option<PathId> {
         if self.policies.rescheduling.is_never() {
             return None;
@@ -24,8 +23,8 @@ impl Transfer {
             .find(|id| self.paths.fact(*id).can_take_data() && self.ask_policy(*id, &stuck, now).is_some())
     }
 
-    /// Sends the oldest outstanding chunk on `path` too, or has all that blocks sent again, if the policy holds that it blocks the
-    /// buffers. Gives the bytes written.
+    /// Retransmits the oldest outstanding chunk on `path`, or marks all blocking chunks for retransmission, if the policy decides
+    /// that they block the buffers. Returns the bytes written.
     pub(super) fn write_rescheduled(
         &mut self,
         path: PathId,
@@ -53,7 +52,7 @@ impl Transfer {
             RescheduleExtent::BelowFirstGap => {
                 let chunks = self.sender.reschedule_below_first_gap(stuck.path);
                 if chunks == 0 {
-                    // All that blocks is on its way again already: nobody is to blame.
+                    // All blocking chunks are being retransmitted already, so no path is penalised.
                     return 0;
                 }
                 self.paths.path_mut(path).counters.rescheduled += u64::from(chunks);
@@ -68,8 +67,8 @@ impl Transfer {
         written
     }
 
-    /// What `path` owed first was taken from it. It is acknowledged elsewhere, which says nothing of this path: its timer runs on, or
-    /// a heartbeat asks.
+    /// Keeps watch on `path` after its earliest chunk was moved to another path. The acknowledgement of that chunk says nothing
+    /// about this path, so its T3 runs on, or a heartbeat is sent.
     fn release_timer(&mut self, path: PathId, now: Instant) {
         let owed = self.sender.earliest_outstanding(path);
         let machinery = self.paths.path_mut(path);
@@ -84,7 +83,7 @@ impl Transfer {
     }
 
     fn ask_policy(&mut self, onto: PathId, stuck: &StuckChunk, now: Instant) -> Option<Reschedule> {
-        // What the peer has no room for would not find any over another path (RFC 9260 §6.1 A).
+        // If the peer has no room, rescheduling to another path does not help (RFC 9260 §6.1 A).
         if self.window_probe.is_out() {
             return None;
         }
@@ -94,7 +93,7 @@ impl Transfer {
         policy.reschedule(self.paths.fact(onto), stuck, &buffer, facts, now)
     }
 
-    /// A path that is paused already has paid.
+    /// Applies the penalty of the policy to the path of the blocking chunk; a path that is paused already gets none.
     fn punish(&mut self, stuck: &StuckChunk, penalty: ReschedulePenalty, now: Instant) {
         let path = stuck.path;
         if !self.paths.contains(path) || self.paths.path(path).blocked_until.is_some() {

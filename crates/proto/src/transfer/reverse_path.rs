@@ -1,8 +1,8 @@
-//! The reverse path. Do our SACKs arrive? A duplicate says that perhaps they do not, and heartbeats find out.
+//! Path of SACKs. Duplicate data suggests that SACKs are lost, and heartbeats show on which paths.
 //!
-//! Duplicates from a multi-homed peer may mean that the path on which SACKs return is broken (RFC 9260 §6.4). Which path that
-//! is nobody knows: the data may have come again over another one. So all are asked; those that have not answered yet carry no
-//! SACKs while another one has.
+//! Duplicates from a multi-homed peer may mean that the path of SACKs has failed (RFC 9260 §6.4). It is not known which path that
+//! is, because the data may have been retransmitted on another one. So heartbeats are sent on all paths, and paths without a
+//! HEARTBEAT ACK carry no SACKs while another path has one.
 
 use core::time::Duration;
 
@@ -12,11 +12,11 @@ use anabranch_types::{Instant, PathId};
 use super::Transfer;
 use crate::recv::SackWanted;
 
-/// A path that answered so lately is not doubted again: duplicates have other causes too.
+/// Time after a HEARTBEAT ACK in which a path is not doubted again, because duplicates have other causes, too.
 const PROOF_LASTS: Duration = Duration::from_secs(1);
 
 impl Transfer {
-    /// DATA came that was here before.
+    /// Handles duplicate data: doubts all paths and sends heartbeats.
     pub(super) fn doubt_reverse_paths(&mut self, now: Instant) {
         if self.paths.usable_count() < 2 {
             return;
@@ -34,15 +34,15 @@ impl Transfer {
         }
     }
 
-    /// The peer answered a heartbeat: what is sent on `path` arrives.
+    /// Notes that a heartbeat on `path` was acknowledged, so packets sent there arrive.
     pub(super) fn reverse_path_works(&mut self, path: PathId, now: Instant) {
         let path = self.paths.path_mut(path);
         path.answered_at = Some(now);
         path.sacks_doubted = false;
     }
 
-    /// Whether a SACK leaves, and on which path: that on which the peer wants it, for a SACK over another one does not answer
-    /// a packet that wants one over its own; else the policy's.
+    /// Whether a SACK is sent, and on which path: the one over which the peer has requested it by the I bit, otherwise that of the
+    /// policy.
     pub(crate) fn sack_wanted(&mut self, now: Instant) -> (SackWanted, Option<PathId>) {
         if let Some(asked) = self.paths.sack_asked() {
             return (SackWanted::Must, Some(asked));
@@ -54,8 +54,8 @@ impl Transfer {
     }
 
     //= rfc9260 5.4-2
-    /// The policy's path, or a better one if that is not in use. Never an unconfirmed one, to which nothing but handshake
-    /// chunks and heartbeats may go (RFC 9260 §5.4).
+    /// The path of the policy, or a better one if that is unusable. Never an unconfirmed path, which may carry only handshake
+    /// chunks and heartbeats (RFC 9260 §5.4).
     fn sack_path(&mut self) -> Option<PathId> {
         if !self.paths.any_confirmed() {
             return None;
@@ -73,7 +73,7 @@ impl Transfer {
         Some(self.undoubted(path))
     }
 
-    /// `wanted`, or the fastest path that is not doubted if `wanted` is.
+    /// Returns `wanted`, or the fastest path that is not in doubt if `wanted` is.
     fn undoubted(&self, wanted: PathId) -> PathId {
         if !self.paths.path(wanted).sacks_doubted {
             return wanted;

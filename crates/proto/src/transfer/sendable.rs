@@ -1,4 +1,4 @@
-//! Sendable bytes. How much may each path take now? The window, the burst limit and the share of the buffers together.
+//! Sendable bytes of each path: limited by cwnd, the burst limit and the share of the buffers.
 
 use anabranch_policy::{BufferFacts, BurstPolicy, PathFacts};
 use anabranch_types::{Instant, PathId};
@@ -6,12 +6,12 @@ use anabranch_types::{Instant, PathId};
 use super::Transfer;
 use crate::path::Path;
 
-/// What the bytes are for.
+/// The kind of data to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Purpose {
     /// Data sent for the first time.
     New,
-    /// Data sent again: it has its place in the buffers already, so shares of them do not count.
+    /// Retransmissions: they are in the buffers already, so buffer shares do not limit them.
     Again,
 }
 
@@ -22,7 +22,7 @@ impl Transfer {
         let waiting = self.sender.waiting_bytes();
         for id in self.paths.ids() {
             let share = match purpose {
-                // The stream scheduler may have bound streams to paths; on others there is nothing to send.
+                // The stream scheduler may map streams to other paths, so that this one has nothing to send.
                 Purpose::New if !self.has_new_for(id) => 0,
                 Purpose::New => self.share_of(id, &buffer),
                 Purpose::Again => u64::MAX,
@@ -36,7 +36,7 @@ impl Transfer {
         }
     }
 
-    /// Whether some stream has new data that may go on path `id`.
+    /// Whether any stream has new data for path `id`.
     pub(super) fn has_new_for(&self, id: PathId) -> bool {
         let scheduler = &*self.policies.stream_scheduler;
         let fragment_at = || self.paths.cut_length(id);
@@ -63,16 +63,16 @@ impl Transfer {
     }
 }
 
-/// What bounds the bytes of a path beside its window.
+/// Limits of a path beside its window.
 struct Wanted {
-    /// Of the buffers, at most.
+    /// Maximum by the share of the buffers.
     share: u64,
-    /// All that waits, whatever path it will take.
+    /// Bytes queued for all paths.
     waiting: u64,
 }
 
 //= rfc9260 6.1-11, 6.1-12, 6.1-13, 6.1-18, 7.2.1-4
-/// Says how much may go on one path.
+/// Computes the sendable bytes of one path.
 fn allot(facts: &mut PathFacts, path: &mut Path, wanted: Wanted, burst: &mut dyn BurstPolicy, now: Instant) {
     facts.sendable = 0;
     facts.pacing_limited = false;
@@ -82,18 +82,18 @@ fn allot(facts: &mut PathFacts, path: &mut Path, wanted: Wanted, burst: &mut dyn
     let rate = path.recovery.as_ref().and_then(|recovery| recovery.rate.as_ref());
     let window = rate.map_or(facts.cwnd, |rate| rate.limit(facts.cwnd));
     let filled = facts.in_flight + facts.duplicated_bytes;
-    // A window that is not full takes a whole packet, so the flight may exceed it by less than one: RFC 9260 §6.1 B lets it grow
-    // to cwnd + (PMDCS − 1), or the last part of the window would wait for ever for a packet that fits.
+    // A window that is not full takes a whole packet: RFC 9260 §6.1 B lets the flight size grow to cwnd + (PMDCS − 1). Otherwise
+    // the last part of the window could never be used.
     //
-    // After a timeout one packet only may be in flight until something is acknowledged, however little of the window it fills
-    // (RFC 9260 §7.2.1).
+    // After a timeout only one packet may be in flight until it is acknowledged, however little of the window it fills (RFC 9260
+    // §7.2.1).
     if filled >= window || path.waits_for_answer() {
         return;
     }
     let open = (window - filled).max(u64::from(facts.max_data_chunk));
     let burst = burst.allowance(facts, now);
     path.release_at = burst.again_at.filter(|_| burst.bytes == 0);
-    // Less than the window would not have filled it, paced or not.
+    // Whether queued data would fill the window. If not, the path is limited by the application and not by pacing.
     let would_fill = filled + wanted.waiting + u64::from(facts.max_data_chunk) > window;
     facts.pacing_limited = path.release_at.is_some() && would_fill;
     facts.sendable = open.min(wanted.share).min(burst.bytes);

@@ -11,8 +11,8 @@ use crate::send::Lost;
 
 impl Transfer {
     //= rfc9260 6.3.3-2
-    /// T3-rtx of `path` may have expired: everything outstanding on it is lost, its window falls to one packet, its timeout
-    /// doubles (RFC 9260 §6.3.3 E1 to E3).
+    /// Handles T3-rtx of `path` if it has expired: all outstanding data is lost, cwnd falls to one packet, and the RTO doubles (RFC
+    /// 9260 §6.3.3 E1 to E3).
     pub(super) fn t3_timer(&mut self, path: PathId, now: Instant) -> Effects {
         let expires = self.paths.path(path).t3.expires();
         if expires.is_none_or(|expires| expires > now) {
@@ -44,8 +44,9 @@ impl Transfer {
     }
 
     //= rfc9260 6.1-6
-    /// The peer has no room for what was out: that is no congestion, so the window stays as it is (RFC 9260 §6.1 A). One packet is
-    /// enough to ask again. Tells whether the timeout is an error of the path, as it is unless SACKs keep coming.
+    /// Handles the timeout of a zero window probe. The peer had no room, which is no congestion, so cwnd does not change (RFC 9260
+    /// §6.1 A), and one packet is sent as the next probe. Returns whether the timeout counts as an error of the path, as it does
+    /// unless SACKs keep arriving.
     fn window_probe_timed_out(&mut self, path: PathId, answered: Option<Instant>) -> bool {
         let machinery = self.paths.path_mut(path);
         machinery.one_at_a_time = true;
@@ -61,7 +62,7 @@ impl Transfer {
             bytes: lost.bytes,
         };
         self.tell_loss(&event, now);
-        // A policy whose window has place for more all the same wants more to leave.
+        // A policy whose window has room for more permits more to be sent.
         let window = self.policies.congestion.cwnd(path);
         let (facts, machinery) = self.paths.both_mut(path);
         machinery.one_at_a_time = window <= u64::from(facts.max_data_chunk);

@@ -1,13 +1,13 @@
-//! Timers of data transfer. When is one of them due, and what happens then?
+//! Timers of data transfer: the earliest deadline, and the actions when timers expire.
 
 use anabranch_types::{Instant, PathId, earliest};
 
 use super::{Effects, Transfer};
 
 impl Transfer {
-    /// The next moment at which anything is due.
+    /// The earliest deadline.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        // Without a confirmed path these wait for one.
+        // Without a confirmed path these deadlines do not count.
         let can_leave = self.paths.any_confirmed();
         earliest([
             self.receiver.sack_deadline().filter(|_| can_leave),
@@ -17,7 +17,7 @@ impl Transfer {
         ])
     }
 
-    /// Everything that is due happens, in a fixed order. It stops with the timer that ends the association.
+    /// Handles all timers that are due, in a fixed order, up to the one that ends the association.
     pub(crate) fn on_timeout(&mut self, now: Instant) -> Effects {
         self.scheduler_wakes.take_if(|wakes| *wakes <= now);
         self.window_probe.expire(now);

@@ -1,7 +1,6 @@
-//! Data of a packet, written. Lost chunks, new ones, duplicates and probes, as the plan says.
+//! Writing of a packet's data: retransmissions, new chunks, duplicates and probes, as planned.
 //!
-//! A chunk is registered with the scoreboard as it is written, so what was sent and what is believed to be sent are one
-//! thing.
+//! A chunk is registered with the scoreboard as it is written, so the scoreboard always matches what was sent.
 
 use core::mem;
 
@@ -13,16 +12,16 @@ use super::{Effects, Transfer};
 use crate::send::Ahead;
 use crate::user_data::UserData;
 
-/// Where new data begins, and how much of it may go.
+/// Start and limit of new data.
 struct NewData {
     path: PathId,
-    /// Bytes of chunks to be passed over.
+    /// Bytes of chunks to skip.
     skip: u64,
     sendable: u64,
 }
 
 impl Transfer {
-    /// Writes what the plan for this packet says, and has the path follow.
+    /// Writes the planned data of a packet, and updates the timers of its path.
     pub(crate) fn write_data(
         &mut self,
         path: PathId,
@@ -56,7 +55,8 @@ impl Transfer {
     }
 
     //= rfc9260 7.2.4-4, 7.2.4-5
-    /// The first packet of a fast retransmission ignores the window and takes the earliest chunks that fit (RFC 9260 §7.2.4 step 3).
+    /// Writes the first packet of a fast retransmit, which ignores cwnd and carries the earliest lost chunks that fit (RFC 9260
+    /// §7.2.4 step 3).
     fn write_on_credit(
         &mut self,
         tsn: UnwrappedTsn,
@@ -65,15 +65,15 @@ impl Transfer {
         now: Instant,
     ) {
         let sendable = packet.room() as u64;
-        // The policy has to see it too, to let them go here.
+        // The policy sees the credit, too, so that it selects this path.
         self.paths.fact_mut(path).sendable = sendable;
         self.write_lost(tsn, (path, sendable), packet, now);
         self.paths.fact_mut(path).sendable = 0;
     }
 
     //= rfc9260 6.10-4
-    /// Writes lost chunks from `tsn` on while the path takes them and the policy wants them there; gives the bytes that are left for
-    /// other data, none while lost chunks wait for this path.
+    /// Writes lost chunks from `tsn` on while they fit and the policy selects this path. Returns the bytes left for other data; 0
+    /// while further lost chunks wait for this path.
     fn write_lost(
         &mut self,
         tsn: UnwrappedTsn,
@@ -92,14 +92,14 @@ impl Transfer {
         if next.is_some() { 0 } else { sendable }
     }
 
-    /// New data, behind what the chunk-rescheduling policy takes from other paths because it blocks the buffers.
+    /// Writes rescheduled chunks of other paths that block the buffers, then new data.
     fn write_unblocked(&mut self, path: PathId, skip: u64, packet: &mut PacketBuilder<'_>, now: Instant) {
         let sendable = self.paths.fact(path).sendable;
         let sendable = sendable.saturating_sub(self.write_rescheduled(path, packet, now));
         self.write_new(NewData { path, skip, sendable }, packet, now);
     }
 
-    /// A probe for a lost tail. One that did not fit beside control chunks stays due.
+    /// Writes a tail loss probe. If it does not fit beside control chunks, it stays due.
     fn write_tail_probe(&mut self, path: PathId, new: bool, packet: &mut PacketBuilder<'_>, now: Instant) {
         let (before, stands_alone) = (packet.len(), packet.is_empty());
         if new {
@@ -123,7 +123,7 @@ impl Transfer {
         }
     }
 
-    /// The chunk behind `tsn` in the queue of lost ones, if the policy wants it on the same path.
+    /// The next lost chunk after `tsn`, if the policy selects the same path for it.
     fn next_lost_for(&mut self, tsn: UnwrappedTsn, path: PathId) -> Option<UnwrappedTsn> {
         let chunk = self.sender.lost_after(tsn)?;
         let wanted = self.policies.retransmission.path_for(&chunk, self.paths.facts());
@@ -154,7 +154,7 @@ impl Transfer {
         Some(lost.bytes)
     }
 
-    /// Sends the highest chunk in flight on `path` again. One that does not fit beside control chunks stays where it is.
+    /// Retransmits the highest chunk in flight on `path`, if it fits beside control chunks.
     fn write_tail(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, now: Instant) {
         let fits = |bytes: u64| bytes <= packet.room() as u64;
         if !self.sender.tail_bytes(path).is_some_and(fits) {
@@ -217,7 +217,7 @@ impl Transfer {
     }
 
     //= rfc9260 6.1-9, 7.1-1, 7.2.1-10, 7.2.2-3
-    /// A window that was not used says little about the path (RFC 9260 §7.2.1).
+    /// Reduces the window of a path that has been idle (RFC 9260 §7.2.1).
     fn decay_window_if_idle(&mut self, path: PathId, now: Instant) {
         let facts = self.paths.fact(path);
         let Some(last) = self.paths.path(path).data_sent_at else {
@@ -232,7 +232,7 @@ impl Transfer {
 
     fn commit_data(&mut self, path: PathId, now: Instant) -> Effects {
         let effects = self.search_mtu(now);
-        // Before the timers follow: a tail is probed some time after what is sent now, not after what was sent last.
+        // Set before the timers are updated: the time of a tail loss probe counts from this transmission.
         self.paths.path_mut(path).data_sent_at = Some(now);
         let before = self.paths.fact(path).in_flight;
         self.follow_path(path, now);

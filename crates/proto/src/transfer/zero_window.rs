@@ -1,23 +1,23 @@
-//! Zero window probes (RFC 9260 §6.1 A). The peer's window is shut: when is it probed, and what if it opens?
+//! Zero window probes (RFC 9260 §6.1 A). When is a closed window of the peer probed, and what happens when it opens?
 
 use anabranch_types::Instant;
 
 use super::Transfer;
 
-/// The probing of a window that is shut, or too small to be worth a packet.
+/// State of probing a window that is closed or too small to be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum WindowProbe {
-    /// The window is open, as far as we know.
+    /// The window is open, as far as known.
     #[default]
     Idle,
-    /// A probe leaves then: the first one after an RTO (RFC 9260 §6.1 A).
+    /// A probe is due at this time: the first one after one RTO (RFC 9260 §6.1 A).
     At(Instant),
-    /// It leaves with the next packet of new data.
+    /// A probe is sent with the next packet of new data.
     Due,
-    /// A chunk is out as a probe, or chunks are out that found the window shut when they came. Their T3 timers repeat them
-    /// with exponential back-off.
+    /// A probe is outstanding, or chunks are outstanding that arrived when the window was closed. T3 retransmits them with
+    /// exponential back-off.
     Out {
-        /// When the peer last sent a SACK since: it is there, only full.
+        /// Time of the last SACK since, which shows that the peer is reachable but full.
         answered: Option<Instant>,
     },
 }
@@ -30,31 +30,31 @@ impl WindowProbe {
         }
     }
 
-    /// Whether the peer may be there and have no room for what is out.
+    /// Whether outstanding data may lack room at a reachable peer.
     pub(super) const fn is_out(self) -> bool {
         matches!(self, Self::Out { .. })
     }
 
-    /// The clock shows `now`.
+    /// Makes the probe due if its time has come.
     pub(super) fn expire(&mut self, now: Instant) {
         if matches!(self, Self::At(at) if *at <= now) {
             *self = Self::Due;
         }
     }
 
-    /// Whether a probe may leave now. It stays due until it is written.
+    /// Whether a probe is due. It stays due until it is written.
     fn permits(self) -> bool {
         self == Self::Due
     }
 
-    /// The window is shut. If no probe is under way, one is due at `first`.
+    /// Schedules a probe at `first` for a closed window, unless there is one already.
     pub(super) fn schedule(&mut self, first: Instant) {
         if matches!(self, Self::Idle | Self::Out { .. }) {
             *self = Self::At(first);
         }
     }
 
-    /// New data leaves although the window is shut.
+    /// Notes that new data is sent although the window is closed.
     pub(super) fn leave(&mut self) {
         *self = Self::Out { answered: None };
     }
@@ -62,15 +62,15 @@ impl WindowProbe {
 
 impl Transfer {
     //= rfc9260 6.1-3, 6.1-7, 6.1-8
-    /// Whether new data may leave now as far as the peer's window goes: it is open, or a probe of it is due.
+    /// Whether the peer's window permits new data now: it is open, or a probe is due.
     pub(super) fn window_permits(&self) -> bool {
         !self.sender.window_is_shut() || self.window_probe.permits()
     }
 
-    /// A SACK came; `acknowledged` tells whether it acknowledged anything new.
+    /// Updates the probing after a SACK; `acknowledged` tells whether it acknowledged new data.
     pub(super) fn window_probe_answered(&mut self, acknowledged: bool, now: Instant) {
-        // The window of a peer counts user data only, and what it holds costs more than that: it may have to refuse what it
-        // had a window for. Each refusal is answered by such a SACK (RFC 9260 §6.2).
+        // A peer's window counts only user data, while its memory holds more than that, so it may drop data for which it had
+        // advertised room. It answers each dropped chunk with such a SACK (RFC 9260 §6.2).
         let is_refused = !acknowledged && self.sender.finds_no_room();
         self.window_probe = match self.window_probe {
             WindowProbe::Out { answered: Some(at) } if self.window_is_open() || self.takes_refused() => {
@@ -84,7 +84,7 @@ impl Transfer {
         };
     }
 
-    /// Whether the peer's window lets go what there is; if there is nothing, whether it would let go anything.
+    /// Whether the peer's window permits the queued data; without queued data, whether it would permit any.
     fn window_is_open(&self) -> bool {
         let sender = &self.sender;
         if sender.has_unsent() {
@@ -94,15 +94,16 @@ impl Transfer {
         }
     }
 
-    /// Whether the peer has room now for the first chunk that it had none for.
+    /// Whether the peer has room now for the first chunk that it dropped.
     fn takes_refused(&self) -> bool {
         let sender = &self.sender;
         let oldest = sender.oldest_outstanding();
         oldest.is_some_and(|chunk| sender.finds_room(chunk.bytes))
     }
 
-    /// The peer had no room for what was out when it said so at `refused_at`, and has now: it leaves again at once. Its
-    /// timers, which have backed off, would take up to RTO.Max. Of what left a round trip ago a refusal may have been lost.
+    /// Retransmits data that the peer dropped for lack of room, as it reported at `refused_at`, because it has room now. T3 has
+    /// backed off and would take up to RTO.Max. Paths on which data was sent since are left out, unless that was a round trip ago:
+    /// then its SACK may have been lost.
     fn repeat_refused(&mut self, refused_at: Instant, now: Instant) {
         for path in self.paths.ids() {
             let round_trip = self.paths.fact(path).srtt;
