@@ -1,4 +1,4 @@
-//! Connecting. How does an association begin from our side?
+//! Connect: starts an association from our side.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -13,10 +13,10 @@ use crate::association::{Association, Retry, Setup, Side, State};
 use crate::config::AssociationConfig;
 use crate::path::pair_addresses;
 
-/// First of the ports for our side that nobody chose (RFC 6335 §6: dynamic ports).
+/// First of the dynamic ports (RFC 6335 §6), from which local ports are selected by default.
 const FIRST_DYNAMIC_PORT: u16 = 49_152;
 
-/// Why an association could not be begun.
+/// Reason why an association could not be started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum ConnectError {
@@ -26,27 +26,27 @@ pub enum ConnectError {
     /// An address of the peer is unspecified, multicast or broadcast.
     #[error("{0} is not the address of one host")]
     InvalidAddress(SocketAddr),
-    /// Two of the given addresses differ only in the port, and SCTP tells destinations apart by address.
+    /// Two of the given addresses differ only in the port, but SCTP distinguishes destinations by address.
     #[error("{0} and another address of the peer differ in nothing but the port")]
     SameAddress(SocketAddr),
-    /// None of our addresses can reach any of the peer's: other IP version, or loopback to elsewhere.
+    /// No local address can reach any of the peer's: another IP version, or only one of them is loopback.
     #[error("none of the local addresses can reach the peer")]
     Unreachable,
-    /// There is an association with that peer and these ports already.
+    /// An association with this peer and these ports exists already.
     #[error("there is an association with that peer and these ports already")]
     InUse,
-    /// The endpoint has as many associations as it may.
+    /// The limit of associations is reached.
     #[error("the endpoint has as many associations as it may")]
     TooMany,
 }
 
 impl Endpoint {
-    /// Begins an association with the peer at `remotes` (address and encapsulation port of each of its
-    /// addresses that is known; the peer tells the others). The INIT goes to the first.
+    /// Starts an association with the peer at `remotes`: address and encapsulation port of each known address of the peer, which
+    /// lists others in the handshake. The INIT is sent to the first.
     ///
     /// # Errors
     ///
-    /// See [`ConnectError`]; nothing was begun then.
+    /// See [`ConnectError`]; no association was started.
     pub fn connect(
         &mut self,
         now: Instant,

@@ -1,8 +1,8 @@
-//! State Cookies. How does the answering side remember a handshake without memory? In the State Cookie (RFC 9260 §5.1.3).
+//! State cookies (RFC 9260 §5.1.3), which let the answering side keep no state during the handshake.
 //!
-//! The cookie holds what an association needs, sealed with HMAC-SHA-256 under a key that changes. Two keys are
-//! accepted, the present one and the one before, so a cookie lives at least as long as Valid.Cookie.Life. It is
-//! kept small: an INIT ACK is no longer than three times the smallest INIT.
+//! A cookie contains what an association needs, with an HMAC-SHA-256 under a key that changes. The current key and the one before
+//! are accepted, so a cookie is valid for at least Valid.Cookie.Life. Cookies are small: an INIT ACK is at most three times as long
+//! as the smallest INIT.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -16,17 +16,17 @@ use crate::auth::KeyVector;
 use crate::extensions::ChunkKinds;
 use crate::secrets::{HmacSha256, Secrets, TieTags};
 
-/// Bytes of the seal: half of the HMAC, as RFC 2104 §5 allows.
+/// Length of the seal in bytes: half of the HMAC, as RFC 2104 §5 permits.
 const SEAL_LEN: usize = 16;
 
-/// What a cookie is sealed with: no other one has the same.
+/// The truncated HMAC of a cookie, which identifies it.
 pub(crate) type Seal = [u8; SEAL_LEN];
 
-/// The seal of a cookie, genuine or not; `None` if it is shorter than that.
+/// The seal of a cookie, valid or not; `None` if the cookie is too short.
 pub(crate) fn seal_of(cookie: &[u8]) -> Option<Seal> {
     cookie.first_chunk().copied()
 }
-/// Addresses that a cookie takes beside the source of the INIT.
+/// Maximum number of addresses in a cookie, beside the source of the INIT.
 pub(super) const MAX_ADDRESSES: usize = 15;
 
 const HAS_TIE_TAGS: u8 = 0x01;
@@ -34,42 +34,42 @@ const HAS_EXTENSIONS: u8 = 0x02;
 const HAS_VECTOR: u8 = 0x04;
 const COMES_FROM_IPV6: u8 = 0x08;
 
-/// What a cookie remembers.
+/// Content of a cookie.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Cookie {
-    /// Our tag; our initial TSN has the same value. It is sealed with the cookie but not in it: who echoes the cookie puts
-    /// it into the packet.
+    /// Our tag; our initial TSN has the same value. The seal covers it, but the cookie does not contain it, because the packet of
+    /// the COOKIE ECHO does.
     pub(crate) local_tag: VerificationTag,
     pub(crate) peer_tag: VerificationTag,
     pub(crate) peer_tsn: Tsn,
     pub(crate) peer_window: u32,
     pub(crate) outbound_streams: u16,
     pub(crate) inbound_streams: u16,
-    /// Which association existed when the INIT came.
+    /// Tie-tags of the association that existed when the INIT arrived.
     pub(crate) tie_tags: Option<TieTags>,
     /// Chunk types that both sides support.
     pub(crate) extensions: ChunkKinds,
-    /// The peer's part of the key for authentication.
+    /// The peer's key vector for authentication.
     pub(crate) vector: Option<KeyVector>,
-    /// Where the INIT came from.
+    /// Source address of the INIT.
     pub(crate) source: SocketAddr,
     /// The addresses that the INIT listed, in its order.
     pub(crate) listed: Vec<IpAddr>,
 }
 
-/// What is sealed with a cookie but not in it: every packet says it anyway.
+/// Ports, which the seal covers but the cookie does not contain, because every packet has them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Ports {
     pub(crate) ours: u16,
     pub(crate) peers: u16,
 }
 
-/// Why a cookie is not accepted.
+/// Reason why a cookie is not accepted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum BadCookie {
-    /// Not one of ours.
+    /// The seal is invalid.
     Forged,
-    /// One of ours, too old by this much.
+    /// The cookie is valid but too old by this time.
     Stale(Box<Cookie>, Duration),
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct CookieKeys {
     previous: [u8; 32],
     changed_at: Instant,
     life: Duration,
-    /// What was sealed until then is stale, however young.
+    /// Cookies sealed before this time are stale, whatever their age.
     refused_until: Option<Instant>,
 }
 
@@ -99,14 +99,14 @@ impl CookieKeys {
         }
     }
 
-    /// All cookies that were sealed until then are stale.
+    /// Makes all cookies stale that were sealed before `until`.
     pub(crate) const fn refuse_until(&mut self, until: Instant) {
         self.refused_until = Some(until);
     }
 
     //= rfc9260 5.1.3-5, 5.1.5-1
-    /// A key seals for one life and opens for two more at most, so that a cookie of its last moment can still
-    /// be told stale from forged.
+    /// Changes the key. A key seals for one cookie lifetime and opens for at most two more, so that a cookie sealed at its end can
+    /// be recognised as stale.
     fn rotate(&mut self, now: Instant) {
         let age = now - self.changed_at;
         if age < self.life {
@@ -135,7 +135,7 @@ impl CookieKeys {
     }
 
     //= rfc9260 5.1.5-3
-    /// Opens what came with `tag` in its packet.
+    /// Opens a cookie that arrived in a packet with `tag`.
     pub(crate) fn open(
         &mut self,
         bytes: &[u8],
@@ -163,9 +163,9 @@ impl CookieKeys {
         }
     }
 
-    /// For how long a cookie of this age, in whole milliseconds, has been stale.
+    /// How long a cookie of this age, in whole milliseconds, has been stale.
     fn staleness(&self, age: Duration, now: Instant) -> Option<Duration> {
-        // It may have been sealed up to one millisecond earlier.
+        // The cookie may have been sealed up to one millisecond earlier.
         let earliest = age + Duration::from_millis(1);
         let refused = self
             .refused_until
@@ -193,7 +193,7 @@ impl Cookie {
     //= rfc9260 3.3.11-3, 5.1.3-7
     fn encode(&self, bytes: &mut Vec<u8>) {
         let extensions = self.extensions.to_bytes();
-        // What is not there costs nothing: an INIT ACK for the smallest INIT has no byte to spare.
+        // Absent fields take no space: an INIT ACK for the smallest INIT has no byte to spare.
         let flags = [
             (self.tie_tags.is_some(), HAS_TIE_TAGS),
             (!extensions.is_empty(), HAS_EXTENSIONS),
@@ -214,7 +214,7 @@ impl Cookie {
             bytes.push(extensions.len() as u8);
             bytes.extend_from_slice(&extensions);
         }
-        // One byte for its length is enough for what is not longer than `KeyVector::MAX_LEN`.
+        // One byte is enough for a length of at most `KeyVector::MAX_LEN`.
         if let Some(vector) = self.vector.as_ref().map(KeyVector::bytes) {
             bytes.push(vector.len() as u8);
             bytes.extend_from_slice(vector);
@@ -299,7 +299,7 @@ impl<'a> Reader<'a> {
         self.take().map(u32::from_be_bytes)
     }
 
-    /// What a byte tells the length of; nothing if it is not there.
+    /// Reads a field that starts with a byte for its length; an empty one if `is_there` is false.
     fn counted_if(&mut self, is_there: bool) -> Option<&'a [u8]> {
         let count = if is_there { self.u8()? } else { 0 };
         self.bytes(count.into())

@@ -1,4 +1,4 @@
-//! Association lookup. Which association is a packet for? By our tag, or by who is talking to whom.
+//! Association lookup, by our tag or by addresses and ports.
 
 use alloc::collections::btree_map::Entry;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -11,9 +11,9 @@ use anabranch_types::{AssociationId, Instant, VerificationTag};
 use super::spent::SpentTags;
 use crate::association::Association;
 
-/// Where a packet comes from and which ports it names.
+/// Source address and ports of a packet.
 ///
-/// The encapsulation port is part of it: two peers behind one NAT differ in nothing else.
+/// The encapsulation port is included, because two peers behind one NAT may differ only in it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Correspondent {
     pub(crate) remote: SocketAddr,
@@ -21,17 +21,17 @@ pub(crate) struct Correspondent {
     pub(crate) local_port: u16,
 }
 
-/// Why an address leads to an association, in the order of the search. Anybody may list an address, so a search for those that proved it, or
-/// that are being set up by us, must not pass by all that list it.
+/// Why an address leads to an association, in the order of the search. Any peer may list any address, so a search for associations
+/// in which it is proven, or which we are setting up, must not visit all that list it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Standing {
-    /// The peer's by its own proof or by the word of the application.
+    /// The address is confirmed, or the application gave it.
     Proven,
     /// The same, in COOKIE-WAIT or COOKIE-ECHOED.
     ProvenInHandshake,
-    /// The peer lists it, in COOKIE-ECHOED.
+    /// The peer has listed it, in COOKIE-ECHOED.
     ListedInHandshake,
-    /// The peer lists it.
+    /// The peer has listed it.
     Listed,
 }
 
@@ -57,15 +57,15 @@ impl Standing {
 #[derive(Debug)]
 pub(crate) struct Directory {
     by_tag: BTreeMap<VerificationTag, AssociationId>,
-    /// Several may list the same address.
+    /// Associations by the peer's address; several may list the same one.
     by_correspondent: BTreeSet<(Correspondent, Standing, AssociationId)>,
-    /// The ports of associations here, those that ended last among them, and how many have each.
+    /// Local ports of associations, recently ended ones included, with the number of associations for each.
     ports: BTreeMap<u16, u32>,
     spent: SpentTags,
 }
 
 impl Directory {
-    /// With no association yet; a cookie is valid for `cookie_life`.
+    /// Creates an empty directory; a cookie is valid for `cookie_life`.
     pub(crate) const fn new(cookie_life: Duration) -> Self {
         Self {
             by_tag: BTreeMap::new(),
@@ -79,17 +79,17 @@ impl Directory {
         self.by_tag.get(&tag).copied()
     }
 
-    /// Whether an association has this port, or one had it that ended not long ago: its peer may still ask.
+    /// Whether an association has this local port, or a recently ended one had it, whose peer may still send packets.
     pub(crate) fn has_used(&self, port: u16) -> bool {
         self.ports.contains_key(&port)
     }
 
-    /// The associations whose peer is there or lists that address: those that proved it first, then oldest first.
+    /// The associations whose peer has or lists this address: first those in which it is proven, each group oldest first.
     pub(crate) fn with(&self, correspondent: Correspondent) -> impl Iterator<Item = AssociationId> {
         self.from(correspondent, Standing::Proven).map(|(_, id)| id)
     }
 
-    /// The oldest association whose peer is there, by the word of the application or by its own proof.
+    /// The oldest association in which this address is confirmed or was given by the application.
     pub(crate) fn with_proven(&self, correspondent: Correspondent) -> Option<AssociationId> {
         let oldest = |standing| self.of_standing(correspondent, standing);
         let found = [Standing::Proven, Standing::ProvenInHandshake]
@@ -98,20 +98,20 @@ impl Directory {
         found.min()
     }
 
-    /// The oldest association that is being set up by us with a peer that is there or lists that address.
+    /// The oldest association that we are setting up with a peer that has or lists this address.
     pub(crate) fn in_handshake(&self, correspondent: Correspondent) -> Option<AssociationId> {
         let oldest = |standing| self.of_standing(correspondent, standing);
         let ours = [Standing::ProvenInHandshake, Standing::ListedInHandshake];
         ours.into_iter().filter_map(oldest).min()
     }
 
-    /// The oldest one to which the address leads for this reason.
+    /// The oldest association to which the address leads for this reason.
     fn of_standing(&self, correspondent: Correspondent, standing: Standing) -> Option<AssociationId> {
         let first = self.from(correspondent, standing).next();
         first.filter(|(found, _)| *found == standing).map(|(_, id)| id)
     }
 
-    /// All to which the address leads for this reason or a later one.
+    /// All associations to which the address leads for this reason or a later one.
     fn from(
         &self,
         correspondent: Correspondent,
@@ -141,22 +141,22 @@ impl Directory {
             .collect()
     }
 
-    /// Nothing at `remotes` leads to `association` any more.
+    /// Removes the addresses `remotes` of `association`.
     fn unlist(&mut self, association: &Association, remotes: impl Iterator<Item = SocketAddr>) {
         for correspondent in correspondents(association, remotes) {
-            // Its standing may be another one by now.
+            // The reason may have changed meanwhile.
             let listed = Standing::ALL.map(|standing| (correspondent, standing, association.id));
             let _ = listed.iter().any(|entry| self.by_correspondent.remove(entry));
         }
     }
 
-    /// `association` restarts under its tag: no address leads to it any more.
+    /// Removes all addresses of `association`, which restarts under its tag.
     pub(crate) fn forget_addresses(&mut self, association: &Association) {
         self.unlist(association, association.transfer.paths.remotes());
     }
 
-    /// `association` ended, or restarts with another tag: nothing leads to it any more, its addresses are free for the next one, and a late copy
-    /// of its cookie does not bring it back to life.
+    /// Removes `association`, which has ended or restarts with another tag. Its addresses are free for other associations, and a
+    /// late copy of its cookie does not create it again.
     pub(crate) fn retire(&mut self, association: &Association, now: Instant) {
         self.unlist(association, association.transfer.paths.remotes());
         let tag = association.local.tag;
@@ -178,12 +178,13 @@ impl Directory {
         }
     }
 
-    /// The cookies of associations that ended.
+    /// Cookies of ended associations.
     pub(crate) const fn spent(&self) -> &SpentTags {
         &self.spent
     }
 
-    /// `association` is new, its peer `left` these addresses for those that it has now, or their standing changed.
+    /// Indexes the addresses of `association`, which is new, or whose peer has `left` these addresses, or whose addresses were
+    /// confirmed.
     pub(crate) fn index(&mut self, association: &Association, left: &[SocketAddr]) {
         let known = self.by_tag.insert(association.local.tag, association.id);
         if known.is_none() {

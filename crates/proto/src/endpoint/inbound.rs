@@ -1,4 +1,4 @@
-//! Inbound packet. Where does it come from, and which ports does it name?
+//! Inbound packet, with its path and ports.
 
 use anabranch_types::{Instant, PathAddr};
 use anabranch_wire::Packet;
@@ -6,7 +6,7 @@ use anabranch_wire::Packet;
 use super::cookie::Ports;
 use super::directory::Correspondent;
 
-/// A packet that is about to find its association.
+/// A packet before its association is found.
 #[derive(Clone, Copy)]
 pub(super) struct Inbound<'p> {
     pub(super) now: Instant,

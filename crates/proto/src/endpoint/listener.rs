@@ -1,5 +1,4 @@
-//! INIT and INIT ACK. How is an INIT answered? With everything in the cookie and nothing kept (RFC 9260 §5.1, §5.2.1,
-//! §5.2.2).
+//! INIT, received, and its INIT ACK. All state goes into the cookie, and none is kept (RFC 9260 §5.1, §5.2.1, §5.2.2).
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -24,33 +23,34 @@ use crate::extensions::{ChunkKinds, Extensions};
 use crate::handshake::{self, HostName};
 use crate::secrets::TieTags;
 
-/// Common header, chunk header and fixed fields of an INIT ACK.
+/// Length of common header, chunk header and fixed fields of an INIT ACK.
 const INIT_ACK_FIXED: usize = CommonHeader::LEN + 20;
 
-/// The variable part of an INIT.
+/// The parameters of an INIT.
 struct Wishes {
     addresses: Vec<IpAddr>,
     extensions: ChunkKinds,
-    /// The peer's part of the key for authentication; an error if it is not one.
+    /// The peer's key vector for authentication; an error if it is invalid.
     vector: Result<Option<KeyVector>, BadRandom>,
-    /// Parameters to be reported back, each as it came.
+    /// Unrecognized parameters to report to the peer, unchanged.
     unrecognized: Vec<Vec<u8>>,
     host_name: Option<HostName>,
 }
 
-/// Who answers: nobody known yet, or an association that is told again.
+/// What the INIT ACK contains: values of a new association, or of an existing one.
 struct Answer {
     local_tag: VerificationTag,
     tie_tags: Option<TieTags>,
     config: Arc<AssociationConfig>,
-    /// The addresses that are told.
+    /// The addresses to list.
     local_addrs: Arc<[SocketAddr]>,
 }
 
 //= rfc9260 5.1-6, 8.4-3, 8.5.1-2, 8.5.1-3, 12.2.4.1-1, 12.3-3
 pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>) {
     //= rfc9260 3-1, 3.3.2-7, 5.1-10, 5.1-11, 6.10-8
-    // RFC 9260 §8.5.1 A and §3.3.2: an INIT has a zero tag, stands alone, and names a tag; else it is dropped.
+    // RFC 9260 §8.5.1 A and §3.3.2: an INIT whose packet has another tag than zero or other chunks, or whose initiate tag is zero,
+    // is dropped.
     if inbound.packet.header().tag != VerificationTag::ZERO
         || inbound.packet.chunks().count() != 1
         || init.initiate_tag.0 == 0
@@ -85,7 +85,7 @@ pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Ini
 
 //= rfc4895 6.1-3, 6.1-4
 //= rfc5061 6-3
-/// Why the INIT cannot be accepted, whoever sent it.
+/// The error cause if the INIT cannot be accepted from any peer.
 fn objection<'w>(endpoint: &Endpoint, init: &Init<'_>, wishes: &'w Wishes) -> Option<Cause<'w>> {
     let config = endpoint.accept.as_ref();
     let changes_addresses = config.is_some_and(|config| config.offers_address_changes());
@@ -110,13 +110,13 @@ fn objection<'w>(endpoint: &Endpoint, init: &Init<'_>, wishes: &'w Wishes) -> Op
 }
 
 //= rfc9260 5.2.1-3, 5.2.1-4
-/// The association of ours that is being set up with one of the `listed` addresses while their owner calls from
-/// another one, and the path that the answer takes: "only [...] to an address passed by the upper layer in the
+/// Finds an association that we are setting up with one of the `listed` addresses while the peer's INIT comes from another one, and
+/// the path of the INIT ACK: "only [...] to an address passed by the upper layer in the
 /// request to initialize the association" (RFC 9260 §5.2.1).
 ///
-/// Without this look, two hosts with several addresses that call each other on different ones would end with two
-/// associations on one side. It is for the handshake only: later, a listed address proves nothing (ADR 0067), since hosts
-/// behind different NATs may list the same private one.
+/// Otherwise two multi-homed hosts that send INITs to different addresses of each other would end with two associations on one
+/// side. This search is for the handshake only: later, a listed address proves nothing (ADR 0067), since hosts behind different
+/// NATs may list the same private address.
 pub(super) fn crossing(
     endpoint: &Endpoint,
     inbound: &Inbound<'_>,
@@ -135,7 +135,7 @@ pub(super) fn crossing(
 }
 
 //= rfc9260 3.3.2-4
-/// An INIT from nowhere: welcome if this endpoint listens on the port and has room.
+/// Handles an INIT from an unknown peer, which is accepted if this endpoint listens on the port and has room.
 fn unknown_peer(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>) -> Option<Answer> {
     let listens = inbound.packet.header().destination_port == endpoint.config.sctp_port;
     let full = endpoint.slots.len() >= endpoint.config.max_associations;
@@ -162,7 +162,7 @@ fn unknown_peer(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>)
 }
 
 //= rfc9260 9.2-26
-/// An INIT from a peer that we know: both ends began at once, or the peer restarted.
+/// Handles an INIT from a known peer: INITs have crossed, or the peer has restarted.
 fn known_peer(
     endpoint: &mut Endpoint,
     id: AssociationId,
@@ -195,11 +195,11 @@ fn known_peer(
             endpoint.touch(id);
             None
         }
-        // A closed association that is not forgotten yet does not stand in the way of a new one.
+        // A closed association that is not removed yet does not prevent a new one.
         State::Closed => unknown_peer(endpoint, inbound, init),
         //= rfc9260 5.2.1-7, 5.2.1-8, 5.2.1-9, 5.2.1-10, 5.2.2-2, 5.2.2-3, 5.2.2-4
-        // §5.2.1, §5.2.2: an INIT that adds addresses could hijack the association. The error "SHOULD list the
-        // addresses that were added".
+        // RFC 9260 §5.2.1, §5.2.2: an INIT that adds addresses could hijack the association. It gets an ABORT that lists the added
+        // addresses.
         _ if !added.is_empty() => {
             let mut addresses = ParameterWriter::new();
             for address in added {
@@ -248,7 +248,7 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
     let vector = wishes.vector.clone().ok().flatten();
     let vector = vector.filter(|vector| extensions.ours.contains(kind::AUTH) && vector.is_modest());
     if vector.is_none() {
-        // What cannot be authenticated is not offered.
+        // Extensions that need authentication are not offered without it.
         extensions.ours = extensions
             .ours
             .without([kind::AUTH, kind::ASCONF, kind::ASCONF_ACK]);
@@ -264,7 +264,7 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
         outbound_streams: config.wanted_streams().min(init.inbound_streams),
         inbound_streams: config.allowed_streams().min(init.outbound_streams),
         tie_tags: answer.tie_tags,
-        // What we do not support ourselves is not worth remembering.
+        // Only extensions that we support are kept.
         extensions: extensions.ours.common(&wishes.extensions),
         vector,
         source: inbound.arrival.remote,
@@ -281,7 +281,7 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
     if ours.is_some() {
         handshake::push_extensions(&extensions, ours.as_ref(), &mut mandatory);
     } else {
-        // Nothing hangs on them before the peer lists some, and then its INIT is long enough.
+        // The extensions matter only if the peer lists some, and then its INIT is long enough for a reply with them.
         optional.push(one(|alone| handshake::push_extensions(&extensions, None, alone)));
     }
     optional.extend(addresses_and_unrecognized(inbound, wishes, answer));
@@ -298,7 +298,7 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
     endpoint.replies.push(inbound, init.initiate_tag, &chunk);
 }
 
-/// Our addresses, if several are allowed, and the parameters of the INIT that we do not know.
+/// The parameters for our addresses, if several are allowed, and for unrecognized parameters of the INIT.
 fn addresses_and_unrecognized(inbound: &Inbound<'_>, wishes: &Wishes, answer: &Answer) -> Vec<Vec<u8>> {
     let mut parameters = Vec::new();
     if !answer.config.single_homed {
@@ -338,10 +338,10 @@ fn unrecognized(parameter: &[u8]) -> Vec<u8> {
 }
 
 //= rfc9260 12.4-6
-/// What must be there, then as much of what is good to know as the amplification limit lets through.
+/// The mandatory parameters, then as many optional ones as the amplification limit permits.
 fn parameters(mandatory: ParameterWriter, optional: &[Vec<u8>], limit: usize) -> Vec<u8> {
     let mut all = mandatory.finish();
-    // An empty one would pad the one before, which may be the last: "it does include any padding of variable-length
+    // An empty parameter would pad the one before, which may be the last: "it does include any padding of variable-length
     // parameters other than the last" (RFC 9260 §3.2).
     for parameter in optional.iter().filter(|parameter| !parameter.is_empty()) {
         let aligned = all.len().next_multiple_of(4);
@@ -392,7 +392,7 @@ impl Wishes {
         wishes
             .addresses
             .retain(|listed| crate::address::is_believable(*listed, source));
-        // Those that no cookie would remember are none of the peer's, now or when it restarts with the same list.
+        // Addresses that do not fit into a cookie are ignored, now and when the peer restarts with the same list.
         wishes.addresses.truncate(MAX_ADDRESSES);
         wishes
     }

@@ -1,4 +1,4 @@
-//! Endpoint. Who is this packet for? One object with all associations of a set of sockets.
+//! Endpoint: all associations of a set of sockets. To which of them does a packet belong?
 
 mod connect;
 pub(crate) mod cookie;
@@ -33,18 +33,16 @@ use inbound::Inbound;
 use replies::Replies;
 use timer_queue::{Entry, TimerQueue};
 
-/// Associations that are asked whether a packet with an unknown tag is theirs. Honest peers at one address have one for each
-/// pair of ports; somebody who lists the address in many must not make such packets dear.
+/// Maximum number of associations that are checked for a packet with an unknown tag. A legitimate peer at one address has one per
+/// pair of ports; a peer that lists the address in many associations must not make such packets expensive.
 const MAX_NAMESAKES: usize = 64;
 
 /// An SCTP endpoint: all associations that share a set of sockets, without the sockets.
 ///
-/// A driver calls three families of methods. *Commands* ([`Endpoint::connect`], [`Endpoint::association_mut`])
-/// come from the application; *handlers* ([`Endpoint::handle_datagram`], [`Endpoint::handle_timeout`]) from the
-/// network and the clock. After any of these it *polls*: [`Endpoint::poll_transmit`] and
-/// [`Endpoint::poll_event`] until they return `None`, then [`Endpoint::poll_timeout`] once to learn when to call
-/// [`Endpoint::handle_timeout`]. Time must not run backwards between calls. Associations that nothing happened
-/// to cost nothing.
+/// A driver calls three families of methods: *commands* of the application ([`Endpoint::connect`], [`Endpoint::association_mut`]);
+/// *handlers* for packets and time ([`Endpoint::handle_datagram`], [`Endpoint::handle_timeout`]). After any of these it *polls*:
+/// [`Endpoint::poll_transmit`] and [`Endpoint::poll_event`] until they return `None`, then [`Endpoint::poll_timeout`] once, which
+/// returns when to call [`Endpoint::handle_timeout`]. Time must not decrease between calls. Idle associations cost nothing.
 #[derive(Debug)]
 pub struct Endpoint {
     config: EndpointConfig,
@@ -52,11 +50,12 @@ pub struct Endpoint {
     accept: Option<Arc<AssociationConfig>>,
     secrets: Secrets,
     cookies: CookieKeys,
-    /// Gives each association its part of the key for authentication, so that no cookie needs to remember it.
+    /// Source of each association's random number for authentication, which is derived from its tag, so that cookies need not
+    /// contain it.
     randoms: Secrets,
     slots: BTreeMap<AssociationId, Slot>,
     directory: Directory,
-    /// The latest time that the driver told.
+    /// The latest time given by the driver.
     latest: Instant,
     timers: TimerQueue,
     eventful: VecDeque<AssociationId>,
@@ -67,31 +66,31 @@ pub struct Endpoint {
 
 #[derive(Debug)]
 struct Slot {
-    /// In a box: the nodes of the map are half empty.
+    /// Boxed, because the nodes of the map are half empty.
     association: Box<Association>,
     /// Whether the directory has it so.
     is_in_handshake: bool,
     entry: Entry,
 }
 
-/// What an endpoint did with packets that belong to none of its associations.
+/// Counters of packets that belong to no association of the endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct EndpointCounters {
-    /// Datagrams that are no SCTP packet: too short, or with a wrong checksum.
+    /// Datagrams that are not SCTP packets: too short, or with a wrong checksum.
     pub malformed: u64,
     /// Packets that belong to no association (RFC 9260 §8.4).
     pub out_of_the_blue: u64,
-    /// Packets that may not begin or change anything: forged cookies, cookies for which there is no room any more, and bundles with
-    /// a chunk that must be alone in its packet (RFC 9260 §6.10).
+    /// Packets dropped: with forged cookies, with cookies beyond the limit of associations, and with a chunk that must be alone in
+    /// its packet beside others (RFC 9260 §6.10).
     pub dropped: u64,
-    /// Packets of unverified peers that deserved an answer and got none: too many answers waited to be sent, or it would have been
-    /// more than three times as long.
+    /// Packets of unverified peers without a reply, because too many replies were queued, or the reply would have been more than
+    /// three times as long.
     pub unanswered: u64,
 }
 
 impl Endpoint {
-    /// An endpoint with no association yet.
+    /// Creates an endpoint without associations.
     #[must_use]
     pub fn new(config: EndpointConfig, entropy: impl Into<Entropy>) -> Self {
         let mut secrets = Secrets::new(entropy.into());
@@ -113,7 +112,7 @@ impl Endpoint {
         }
     }
 
-    /// What happened to packets of unverified peers.
+    /// Counters of packets that belong to no association.
     #[must_use]
     pub const fn counters(&self) -> EndpointCounters {
         EndpointCounters {
@@ -122,16 +121,15 @@ impl Endpoint {
         }
     }
 
-    /// Another socket: associations that begin from now on use the address too. Those that there are use it when they
-    /// are told to, by [`Association::add_local_address`].
+    /// Adds the address of a new socket, which later associations use. For existing ones call [`Association::add_local_address`].
     pub fn add_local(&mut self, local: SocketAddr) {
         if !self.local_addrs.contains(&local) {
             self.local_addrs = self.local_addrs.iter().copied().chain([local]).collect();
         }
     }
 
-    /// A socket is gone: associations that begin from now on do without. Those that there are should be told before, by
-    /// [`Association::remove_local_address`].
+    /// Removes the address of a closed socket for later associations. For existing ones call [`Association::remove_local_address`]
+    /// before.
     pub fn remove_local(&mut self, local: SocketAddr) {
         self.local_addrs = self
             .local_addrs
@@ -147,26 +145,26 @@ impl Endpoint {
         &self.local_addrs
     }
 
-    /// An association, to look at.
+    /// An association, read-only.
     #[must_use]
     pub fn association(&self, id: AssociationId) -> Option<&Association> {
         self.slots.get(&id).map(|slot| &*slot.association)
     }
 
-    /// An association, to act on. Poll the endpoint afterwards.
+    /// An association, for commands. Poll the endpoint afterwards.
     pub fn association_mut(&mut self, id: AssociationId) -> Option<AssociationMut<'_>> {
         self.slots
             .contains_key(&id)
             .then(|| AssociationMut { endpoint: self, id })
     }
 
-    /// All associations that were not forgotten yet, closed ones included.
+    /// All associations that were not removed by [`Endpoint::forget`], closed ones included.
     pub fn associations(&self) -> impl ExactSizeIterator<Item = &Association> {
         self.slots.values().map(|slot| &*slot.association)
     }
 
-    /// Drops an association and everything it holds. One that is not closed just vanishes: the peer finds out
-    /// when it sends something, be it the cookie again.
+    /// Removes an association with all its data. If it is not closed, the peer is not notified, and gets an ABORT for its next
+    /// packet.
     pub fn forget(&mut self, id: AssociationId) {
         if let Some(slot) = self.slots.remove(&id) {
             self.directory.retire(&slot.association, self.latest);
@@ -174,10 +172,10 @@ impl Endpoint {
         }
     }
 
-    /// A datagram arrived over `path`, whose `local` end is ours.
+    /// Handles a datagram that arrived over `path`, whose `local` address is ours.
     pub fn handle_datagram(&mut self, now: Instant, path: PathAddr, ecn: Ecn, datagram: &[u8]) {
         self.latest = now;
-        // Congestion marks are not negotiated yet, so none can arrive from a peer that keeps to the rules.
+        // ECN is not negotiated, so a compliant peer sends no marked packets.
         let _ = ecn;
         let parsed = if self.config.checksum_offload {
             Packet::parse_unverified(datagram)
@@ -223,14 +221,14 @@ impl Endpoint {
         }
     }
 
-    /// The association whose peer is there, by the word of the application or by its own proof. That others list the address
-    /// says nothing of who calls from it (ADR 0067).
+    /// The association in which this address is confirmed or was given by the application. Associations that only list it do not
+    /// count (ADR 0067).
     fn with_peer_at(&self, correspondent: Correspondent) -> Option<AssociationId> {
         self.directory.with_proven(correspondent)
     }
 
-    /// Whether it is up to this endpoint to answer unknown peers on the port. A packet straight over IP comes to every program on
-    /// the host that takes such packets: only for those ports that were ever used here is it known that no other does.
+    /// Whether this endpoint replies to unknown peers on the port. A packet directly over IP reaches every program on the host with
+    /// such a socket, so replies are sent only for ports that this endpoint has used.
     fn answers_for(&self, inbound: &Inbound<'_>) -> bool {
         let port = inbound.ports().ours;
         let is_over_ip = inbound.arrival.local.port() == 0;
@@ -239,10 +237,10 @@ impl Endpoint {
     }
 
     //= rfc4895 6.3-12
-    /// Hands the packet to the association that it is for, if there is one.
+    /// Delivers the packet to its association, if there is one.
     fn deliver(&mut self, inbound: &Inbound<'_>) -> bool {
         let packet = inbound.packet;
-        // A packet with a reflected tag (§8.5.1 B, C) is found by its addresses.
+        // A packet with a reflected tag (RFC 9260 §8.5.1 B, C) is matched by its addresses.
         let by_tag = self.directory.with_tag(packet.header().tag);
         let expects = |id: &AssociationId| {
             let slot = self.slots.get(id);
@@ -255,7 +253,7 @@ impl Endpoint {
         let found = by_tag.or_else(|| {
             let listed = || self.directory.with(inbound.correspondent());
             let there = || listed().take(MAX_NAMESAKES).filter(expects);
-            // Several may list the address.
+            // Several associations may list the address.
             there().find(reflected).or_else(|| there().next())
         });
         let Some((id, slot)) = found.and_then(|id| Some((id, self.slots.get_mut(&id)?))) else {
@@ -270,11 +268,11 @@ impl Endpoint {
         true
     }
 
-    /// A packet was too large for `path`: the own interface refused it, or a router told so. `largest` is the size of
-    /// IP packets in bytes that would have passed, if it is known.
+    /// Handles a packet that was too large for `path`: the local interface refused it, or a router reported it. `largest` is the
+    /// size of IP packets in bytes that would pass, if known.
     ///
-    /// Anybody may pretend to be a router (RFC 8899 §4.6.1): whoever calls this has made sure that the message is about a
-    /// packet of ours. All it can do is to make packets smaller for a while.
+    /// Reports of routers can be forged (RFC 8899 §4.6.1), so the caller has to check that the report is about a packet of ours. A
+    /// forged report can only make packets smaller for a while.
     pub fn handle_too_large(&mut self, now: Instant, path: PathAddr, largest: Option<u16>) {
         for id in self.directory.at(path.remote) {
             if let Some(slot) = self.slots.get_mut(&id) {
@@ -285,7 +283,7 @@ impl Endpoint {
         }
     }
 
-    /// The moment of [`Endpoint::poll_timeout`] has come.
+    /// Handles all timers that are due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.latest = now;
         while let Some(id) = self.timers.take_due(now) {
@@ -297,8 +295,8 @@ impl Endpoint {
         }
     }
 
-    /// Appends the next packets to `buffer`, all for one path: at most `max_segments`, equally long but the last.
-    /// `None` when nothing waits to be sent.
+    /// Appends the next packets to `buffer`, all for one path: at most `max_segments`, of equal length except the last. `None` if
+    /// there is nothing to send.
     pub fn poll_transmit(
         &mut self,
         now: Instant,
@@ -317,7 +315,7 @@ impl Endpoint {
         Some(transmit)
     }
 
-    /// Packets without their checksums.
+    /// The next packets, without checksums.
     fn next_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>, max_segments: usize) -> Option<Transmit> {
         if let Some((path, bytes)) = self.replies.pop() {
             buffer.extend_from_slice(&bytes);
@@ -350,14 +348,14 @@ impl Endpoint {
         None
     }
 
-    /// When [`Endpoint::handle_timeout`] is due; `None` for never. Valid after [`Endpoint::poll_transmit`]
-    /// returned `None`. May be earlier than needed, never later.
+    /// The time at which [`Endpoint::handle_timeout`] is due; `None` if no timer runs. Valid after [`Endpoint::poll_transmit`] has
+    /// returned `None`. It may be earlier than needed, never later.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.timers.next_deadline()
     }
 
-    /// The next thing that happened, and to which association.
+    /// The next event and its association.
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
         while let Some(id) = self.eventful.front().copied() {
             let slot = self.slots.get_mut(&id);
@@ -386,7 +384,7 @@ impl Endpoint {
         self.touch(id);
     }
 
-    /// Something happened to the association: it is polled next time.
+    /// Marks the association as changed, so that it is polled next.
     fn touch(&mut self, id: AssociationId) {
         if let Some(slot) = self.slots.get_mut(&id) {
             note_changes(&mut self.directory, &mut self.eventful, slot);
@@ -397,8 +395,7 @@ impl Endpoint {
         }
     }
 
-    /// A number that no association of this endpoint has. They begin again when they are used up, which takes days
-    /// of handshakes.
+    /// An unused association id. Ids wrap when they are used up, which takes days of handshakes.
     fn fresh_id(&mut self) -> AssociationId {
         loop {
             let id = AssociationId(self.next_id);
@@ -410,7 +407,7 @@ impl Endpoint {
     }
 
     //= rfc9260 5.3.1-3
-    /// A tag that no association of this endpoint has.
+    /// A tag that no association of this endpoint uses.
     fn fresh_tag(&mut self) -> VerificationTag {
         loop {
             let tag = VerificationTag(self.secrets.tag());
@@ -422,16 +419,15 @@ impl Endpoint {
 }
 
 //= rfc9260 8.4-1
-/// Rule 1 of RFC 9260 §8.4: neither end is a multicast or broadcast address. A socket that does not tell which of our addresses
-/// a packet came to has received what was for this host.
+/// Whether neither address is a multicast or broadcast address (RFC 9260 §8.4 rule 1). If the socket does not report the local
+/// address of a packet, the packet was for this host.
 fn is_from_host_to_host(path: &PathAddr) -> bool {
     let is_host = |ip| AddressScope::of(ip) != AddressScope::Unusable;
     let (local, remote) = (path.local.ip(), path.remote.ip());
     is_host(remote) && (local.is_unspecified() || is_host(local))
 }
 
-/// Something may have happened to an association that others have to know: the application, or whoever looks for the
-/// addresses of its peer.
+/// Updates directory and event queue after an association may have changed.
 fn note_changes(directory: &mut Directory, eventful: &mut VecDeque<AssociationId>, slot: &mut Slot) {
     let association = &mut slot.association;
     let is_in_handshake = association.is_in_handshake();
@@ -447,13 +443,13 @@ fn note_changes(directory: &mut Directory, eventful: &mut VecDeque<AssociationId
 }
 
 //= rfc9260 3.3.2-21, 3.3.3-23
-/// Our initial TSN is our tag, which is random as RFC 9260 §3.3.2 asks of the TSN, too: this saves four bytes in the
-/// cookie.
+/// Our initial TSN, which has the value of our tag. The tag is random, as RFC 9260 §3.3.2 recommends for the initial TSN; this
+/// saves four bytes in the cookie.
 const fn tsn_of(tag: VerificationTag) -> Tsn {
     Tsn(tag.0)
 }
 
-/// An association to act on; the endpoint polls it afterwards.
+/// Mutable access to an association; the endpoint polls it afterwards.
 #[derive(Debug)]
 pub struct AssociationMut<'a> {
     endpoint: &'a mut Endpoint,

@@ -1,4 +1,4 @@
-//! Out-of-the-blue packets. What is done with a packet that belongs to no association (RFC 9260 §8.4)?
+//! Out-of-the-blue packets (RFC 9260 §8.4): replies to packets that belong to no association.
 
 use anabranch_types::VerificationTag;
 use anabranch_wire::{Cause, Chunk, ErrorChunk, OutboundAbort, Packet, RawChunk, ShutdownComplete};
@@ -9,10 +9,10 @@ use super::replies::Replies;
 //= rfc4895 6.3-13
 //= rfc9260 6-3, 6-6, 8.4-6, 8.4-7, 8.4-10, 8.4-11, 8.4-12, 8.4-13, 8.5.1-2, 8.5.1-3, 8.5.1-5, 8.5.1-10
 //= rfc9260 8.5.1-11
-/// Applies the rules in their order; addresses, INIT and COOKIE ECHO (rules 1, 3 and 4) were looked at before.
+/// Applies the rules in their order; addresses, INIT and COOKIE ECHO (rules 1, 3 and 4) have been handled before.
 pub(crate) fn handle(replies: &mut Replies, inbound: &Inbound<'_>) {
     let tag = inbound.packet.header().tag;
-    // §8.5.1 A: what has a tag of zero and is no INIT that stands alone is discarded. There is nobody to answer to.
+    // RFC 9260 §8.5.1 A: a packet with tag zero that is not a single INIT is discarded, because a reply would have no valid tag.
     if tag == VerificationTag::ZERO {
         return;
     }
@@ -20,7 +20,7 @@ pub(crate) fn handle(replies: &mut Replies, inbound: &Inbound<'_>) {
     if !begins_well(packet) || contains(packet, is_final) {
         return;
     }
-    // Rule 5: the sender of a SHUTDOWN ACK waits for the end of an association that we forgot.
+    // Rule 5: the sender of a SHUTDOWN ACK waits for the end of an association that was removed here.
     if contains(packet, |chunk| matches!(chunk, Chunk::ShutdownAck)) {
         //= rfc9260 3.1-5, 3.3.13-2
         replies.push(inbound, tag, &ShutdownComplete { tag_reflected: true });
@@ -39,26 +39,26 @@ pub(crate) fn handle(replies: &mut Replies, inbound: &Inbound<'_>) {
 }
 
 //= rfc4895 6.3-14
-/// The rules hold for a chunk anywhere in the packet.
+/// Whether the packet contains a chunk for which `is_meant` returns true, at any position.
 fn contains(packet: &Packet<'_>, is_meant: impl Fn(&Chunk<'_>) -> bool) -> bool {
     let mut chunks = packet.chunks().flatten().flat_map(RawChunk::decode);
     chunks.any(|chunk| is_meant(&chunk))
 }
 
-/// Whether there is a chunk to be answered, and it is one.
+/// Whether the packet starts with a well-formed chunk.
 fn begins_well(packet: &Packet<'_>) -> bool {
     let first = packet.chunks().next().and_then(Result::ok);
     first.is_some_and(|chunk| chunk.decode().is_ok())
 }
 
 //= rfc9260 3.3.7-3, 3.3.7-4, 8.4-2
-/// Rule 2, and an INIT that does not stand alone, as it must (RFC 9260 §6.10).
+/// ABORT (rule 2), or an INIT that is bundled with other chunks (RFC 9260 §6.10): the packet gets no reply.
 const fn is_final(chunk: &Chunk<'_>) -> bool {
     matches!(chunk, Chunk::Abort(_) | Chunk::Init(_))
 }
 
 //= rfc9260 8.4-8, 8.4-9
-/// Rules 6 and 7: the sender of these waits for nothing.
+/// Chunks of rules 6 and 7, whose sender expects no reply.
 fn is_an_end(chunk: &Chunk<'_>) -> bool {
     match chunk {
         Chunk::ShutdownComplete(_) | Chunk::CookieAck => true,

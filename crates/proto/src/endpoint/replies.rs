@@ -1,4 +1,4 @@
-//! Replies to unverified peers. What is answered without state? Little, and seldom.
+//! Replies to unverified peers, without state and limited in length and number.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -9,11 +9,11 @@ use anabranch_wire::{CommonHeader, OutboundAbort, PacketBuilder, WriteChunk};
 use super::inbound::Inbound;
 use crate::input::contains_abort;
 
-/// Before its address is verified, a peer gets at most this many times the bytes that it sent: less than
-/// what makes reflection worth an attacker's while (RFC 9000 §8.1 sets the same factor).
+/// Amplification limit: before its address is verified, a peer gets at most this many times the bytes that it sent. That is too
+/// little for useful reflection attacks (RFC 9000 §8.1 has the same factor).
 pub(crate) const MAX_AMPLIFICATION: usize = 3;
 
-/// Packets that wait to be sent to unverified peers.
+/// Queue of packets to unverified peers.
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
     queue: VecDeque<(PathAddr, Vec<u8>)>,
@@ -21,11 +21,11 @@ pub(crate) struct Replies {
 }
 
 impl Replies {
-    /// More wait for the socket than this: further ones are not answered.
+    /// Maximum number of queued replies; further packets get none.
     const LIMIT: usize = 256;
 
     //= rfc9260 3-1, 6.10-8, 9.1-5
-    /// Answers `inbound` with one chunk, unless it holds an ABORT (RFC 9260 §9.1).
+    /// Replies to `inbound` with one chunk, unless it contains an ABORT (RFC 9260 §9.1).
     pub(crate) fn push(&mut self, inbound: &Inbound<'_>, tag: VerificationTag, chunk: &impl WriteChunk) {
         if contains_abort(inbound.packet) {
             return;
@@ -51,12 +51,12 @@ impl Replies {
         }
     }
 
-    /// How many answers were not given: too many waited, or they would have been too long.
+    /// Number of replies not sent, because too many were queued or the reply would have been too long.
     pub(crate) const fn unanswered(&self) -> u64 {
         self.unanswered
     }
 
-    /// Answers with an ABORT that the peer recognises by its own tag.
+    /// Replies with an ABORT that has the peer's tag.
     pub(crate) fn abort(&mut self, inbound: &Inbound<'_>, tag: VerificationTag, causes: Vec<u8>) {
         self.push(
             inbound,

@@ -1,5 +1,4 @@
-//! COOKIE ECHO. What does a COOKIE ECHO bring into being? A new association, or a decision about an old one (RFC 9260
-//! §5.1, §5.2.4).
+//! COOKIE ECHO, received: creates an association, or is handled by the table of RFC 9260 §5.2.4 for an existing one.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -17,18 +16,18 @@ use crate::handshake;
 use crate::path::{Arrived, MAX_PATHS, PathSet, pair_addresses, pair_through};
 use crate::transfer::Transfer;
 
-/// What the table of RFC 9260 §5.2.4 says, by how the tags of cookie and association compare.
+/// Action of the table of RFC 9260 §5.2.4, by comparison of the tags of cookie and association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {
-    /// The peer restarted.
+    /// The peer has restarted.
     A,
-    /// Both began at once.
+    /// INITs have crossed.
     B,
-    /// A cookie of an attempt that is over.
+    /// A late cookie of an earlier attempt.
     C,
-    /// The same cookie again, or ours for the first time.
+    /// A copy of the cookie, or the peer's cookie for our own handshake.
     D,
-    /// None of them: dropped.
+    /// No action: the packet is dropped.
     None,
 }
 
@@ -41,7 +40,7 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
     if let Some(until) = endpoint.directory.spent().forgotten_until() {
         endpoint.cookies.refuse_until(until);
     }
-    // §5.1.5 step 3: the tag of the packet must be the one that the cookie was made for; it is under the seal.
+    // RFC 9260 §5.1.5 step 3: the packet must have the tag for which the cookie was made; the seal covers it.
     let opened = endpoint
         .cookies
         .open(bytes, inbound.ports(), header.tag, inbound.now);
@@ -56,7 +55,7 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
         }
     };
     if is_spent(endpoint, &cookie) {
-        // A late copy: what it stands for began and ended already, and the peer may not know.
+        // A late copy of a cookie whose association has ended; the ABORT notifies the peer in case it does not know.
         endpoint.counters.dropped += 1;
         endpoint.replies.abort(inbound, cookie.peer_tag, Vec::new());
         return false;
@@ -64,7 +63,7 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
     let existing = existing(endpoint, inbound, &cookie);
     let verdict = existing.map(|id| (id, compare(endpoint, &endpoint.slots[&id].association, &cookie)));
     //= rfc9260 4-2, 5.1.5-4, 5.1.5-5, 5.2.4-1, 5.2.4-2
-    // §5.2.4 step 3: a stale cookie is still good for repeating the answer to it.
+    // RFC 9260 §5.2.4 step 3: a stale cookie of the existing association still gets a COOKIE ACK.
     if let Some(by) = staleness.filter(|_| !matches!(verdict, Some((_, Verdict::D)))) {
         let staleness = u32::try_from(by.as_micros()).unwrap_or(u32::MAX);
         let causes = CauseWriter::one(Cause::StaleCookie { staleness });
@@ -86,8 +85,8 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
     lives
 }
 
-/// A peer that misses the COOKIE ACK repeats the cookie for longer than the key lives that opens it (RFC 9260 §5.1, T1-cookie).
-/// Nobody else can know the seal of the cookie that the association came from, so it need not be opened again.
+/// Acknowledges a late copy of the cookie that created an association. A peer that misses the COOKIE ACK may repeat the COOKIE ECHO
+/// for longer than the key exists (RFC 9260 §5.1, T1-cookie). Only the peer knows the cookie's seal, so comparing it is sufficient.
 fn acknowledge_late_copy(endpoint: &mut Endpoint, inbound: &Inbound<'_>, bytes: &[u8]) -> bool {
     let Some(association) = with_tag_of(endpoint, inbound) else {
         return false;
@@ -116,7 +115,7 @@ fn with_tag_of<'e>(endpoint: &'e mut Endpoint, inbound: &Inbound<'_>) -> Option<
     (association.local.port == ports.ours && association.peer.port == ports.peers).then_some(association)
 }
 
-/// Whether what the cookie stands for has ended, be it that the last word of it has not left yet.
+/// Whether the cookie's association has ended, even if its last chunk has not been sent yet.
 fn is_spent(endpoint: &Endpoint, cookie: &Cookie) -> bool {
     let with_tag = endpoint.directory.with_tag(cookie.local_tag);
     let slot = with_tag.and_then(|id| endpoint.slots.get(&id));
@@ -179,11 +178,11 @@ fn apply(
             endpoint.replies.push(inbound, cookie.peer_tag, &ShutdownAck);
         }
         Verdict::A => restart(endpoint, inbound, id, cookie),
-        // Its call crossed ours, and what it had before, when it heard from us, is gone: our tag stays.
+        // The INITs crossed, and the peer restarted after it had received ours: our tag stays.
         Verdict::B if association.state.is_connected() => restart(endpoint, inbound, id, cookie),
         Verdict::B => collide(association, inbound, cookie),
         //= rfc9260 5.2.4-12, 5.2.4-13
-        // Our own handshake met the peer's in the middle.
+        // Our own handshake is completed by the peer's COOKIE ECHO.
         Verdict::D if matches!(association.state, State::CookieEchoed(..)) => {
             association.events.push(Event::Connected { incoming: false });
             complete(association, inbound, cookie);
@@ -201,7 +200,7 @@ fn apply(
 }
 
 //= rfc9260 5.2.4-7, 5.2.4-8
-/// B: the peer's INIT crossed ours. Its tag is the one that counts, and its cookie completes the handshake.
+/// Action B: the peer's INIT crossed ours. Its new tag is used, and its cookie completes the handshake.
 fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
     association.peer.tag = cookie.peer_tag;
     association.peer.initial_tsn = cookie.peer_tsn;
@@ -222,7 +221,7 @@ fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie
 }
 
 //= rfc9260 5.2.4-4, 5.2.4-5
-/// A: the peer lost its state. Everything starts again under the same number (RFC 9260 §5.2.4.1).
+/// Action A: the peer has lost its state. The association starts again with the same id (RFC 9260 §5.2.4.1).
 fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, cookie: &Cookie) {
     let Some(slot) = endpoint.slots.get_mut(&id) else {
         return;
@@ -251,7 +250,7 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
     if slot.association.local.tag == cookie.local_tag {
         endpoint.directory.forget_addresses(&slot.association);
     } else {
-        // Late copies of the cookie that the old incarnation came from are spent, too.
+        // Late copies of the cookie that created the old association are spent, too.
         endpoint.directory.retire(&slot.association, inbound.now);
     }
     let mut anew = Association::new(setup, State::Established, inbound.now);
@@ -271,20 +270,20 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
         .keep_stream_settings(&slot.association.transfer.sender);
     anew.agree(agreement(cookie));
     anew.owed.readable_told = slot.association.owed.readable_told;
-    // The application does not ask twice.
+    // A requested shutdown continues after the restart.
     anew.owed.shutdown = slot.association.owed.shutdown;
     complete(&mut anew, inbound, cookie);
     for request in slot.association.addresses.requests_to_repeat() {
-        // The peer may have come back without what that takes.
+        // The restarted peer may not support address changes.
         if anew.check_request().is_ok() {
             anew.addresses.request(request);
         }
     }
-    // Its addresses are indexed when it is touched, as those of any new association.
+    // Its addresses are indexed by `touch`, as those of any new association.
     *slot.association = anew;
 }
 
-/// A new peer, if there is room for it; tells whether there was.
+/// Accepts a new peer if there is room; returns whether there is.
 fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> bool {
     let ports = inbound.ports();
     let listens = ports.ours == endpoint.config.sctp_port;
@@ -292,7 +291,7 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> bo
         refuse(endpoint, inbound, cookie, Vec::new());
         return false;
     };
-    // Others were quicker: a cookie reserves nothing.
+    // A cookie reserves no association, so the limit may have been reached meanwhile.
     if endpoint.slots.len() >= endpoint.config.max_associations {
         refuse(endpoint, inbound, cookie, CauseWriter::one(Cause::OutOfResource));
         return false;
@@ -326,14 +325,14 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> bo
 }
 
 //= rfc9260 5.1-16, 5.1-17, 5.1-18
-/// Who decides "not to establish the new association due to [...] lack of local resources, it SHOULD respond with an ABORT
-/// chunk" (RFC 9260 §5.1).
+/// Refuses a new association. An endpoint that decides "not to establish the new association due to [...] lack of local resources,
+/// it SHOULD respond with an ABORT chunk" (RFC 9260 §5.1).
 fn refuse(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie, causes: Vec<u8>) {
     endpoint.counters.dropped += 1;
     endpoint.replies.abort(inbound, cookie.peer_tag, causes);
 }
 
-/// What the handshake agreed on.
+/// The negotiated parameters of a cookie.
 fn agreement(cookie: &Cookie) -> Agreement {
     Agreement {
         extensions: cookie.extensions,
@@ -345,8 +344,8 @@ fn agreement(cookie: &Cookie) -> Agreement {
     }
 }
 
-/// Confirmed is only the address that the INIT ACK was sent to (RFC 9260 §5.4): the peer received the cookie there. It may
-/// send the COOKIE ECHO from any address that an attacker writes into it.
+/// Completes the handshake. Only the address to which the INIT ACK was sent is confirmed, because the peer received the cookie
+/// there (RFC 9260 §5.4). The source of the COOKIE ECHO could be forged.
 fn complete(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
     let path = had_at(&association.transfer.paths, inbound, cookie);
     if path_to(&association.transfer.paths, proven(inbound, cookie)).is_some() {
@@ -359,15 +358,15 @@ fn complete(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cooki
     acknowledge(&mut association.control, &mut association.transfer, inbound, path);
 }
 
-/// The path over which the cookie was had.
+/// The path over which the peer received the cookie.
 fn had_at(paths: &PathSet, inbound: &Inbound<'_>, cookie: &Cookie) -> PathId {
     let path = path_to(paths, proven(inbound, cookie));
     path.unwrap_or_else(|| paths.primary())
 }
 
 //= rfc9260 5.4-3, 6.4-2
-/// The COOKIE ACK goes the way that the cookie came, since the other one may have broken. To an address that is not
-/// confirmed it "MUST be bundled with a HEARTBEAT chunk" (RFC 9260 §5.4); if none can go there now, it goes `otherwise`.
+/// Sends the COOKIE ACK over the path of the COOKIE ECHO, since another one may have failed. To an unconfirmed address it "MUST be
+/// bundled with a HEARTBEAT chunk" (RFC 9260 §5.4); if none can be sent now, the path `otherwise` is used.
 fn acknowledge(control: &mut Control, transfer: &mut Transfer, inbound: &Inbound<'_>, otherwise: PathId) {
     let came = path_to(&transfer.paths, inbound.arrival)
         .filter(|path| transfer.paths.is_confirmed(*path) || transfer.hurry_heartbeat(*path, inbound.now));
@@ -381,7 +380,8 @@ fn path_to(paths: &PathSet, addr: PathAddr) -> Option<PathId> {
     }
 }
 
-/// Where the cookie was had. Which of our addresses answered there is not in it.
+/// The address pair over which the peer received the cookie. The cookie does not contain our address, so that of the COOKIE ECHO is
+/// used.
 const fn proven(inbound: &Inbound<'_>, cookie: &Cookie) -> PathAddr {
     PathAddr {
         local: inbound.arrival.local,
@@ -390,8 +390,8 @@ const fn proven(inbound: &Inbound<'_>, cookie: &Cookie) -> PathAddr {
 }
 
 //= rfc9260 5.1.2-5
-/// The paths to the peer. If the whole handshake went over one pair, it is one of them, even if our side of it is an
-/// address that the endpoint was not told of.
+/// The address pairs of the paths. If the whole handshake used one pair, it is one of them, even if our address in it is not known
+/// to the endpoint.
 fn pairs(
     config: &AssociationConfig,
     local_addrs: &[SocketAddr],
@@ -410,14 +410,14 @@ fn pairs(
     if pairs.iter().any(|pair| pair.remote == cookie.source) {
         return pairs;
     }
-    // A host with many addresses has no room left for it, or none that could reach it.
+    // The pairing has no path to the source of the INIT: there are too many addresses, or none can reach it.
     let pairs_there = pair_addresses(local_addrs, &[cookie.source]);
     let first = pairs_there.first().copied().unwrap_or(proven);
     core::iter::once(first).chain(pairs).take(MAX_PATHS).collect()
 }
 
 //= rfc9260 3.3.2.1.2-3, 5.1.2-1, 5.1.2-4
-/// The peer's addresses in the order in which it pairs them: as listed, with the source of its INIT among them.
+/// The peer's addresses in the order in which it pairs them: as listed, preceded by the source of its INIT if that is not listed.
 fn remotes(cookie: &Cookie) -> Vec<SocketAddr> {
     let listed = cookie
         .listed

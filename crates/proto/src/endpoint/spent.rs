@@ -1,8 +1,8 @@
-//! Spent State Cookies. Which stand for an association that ended, and must not begin another one?
+//! Spent state cookies: those of ended associations, which must not create another one.
 //!
 //! A cookie is spent when the association with its tag has ended. The tag is remembered for as long as the cookie may come, in two
-//! generations. If so many associations end that there is no room for all, the older generation is forgotten before its time, and all
-//! cookies of that time are refused: an honest peer whose handshake is under way asks for another cookie.
+//! generations. If so many associations end that there is no room for all, the older generation is forgotten before its time, and
+//! all cookies of that time are refused: an honest peer whose handshake is under way asks for another cookie.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;

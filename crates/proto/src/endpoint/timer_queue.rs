@@ -1,17 +1,17 @@
-//! Timer queue. Which association needs attention, and when? An idle one costs nothing.
+//! Timer queue of an endpoint: deadlines of its associations, and associations to poll.
 
 use alloc::collections::{BTreeSet, VecDeque};
 
 use anabranch_types::{AssociationId, Instant};
 
-/// Deadlines in order, and the associations that were touched and not polled since.
+/// Deadlines in order, and the associations that have changed and were not polled since.
 #[derive(Debug, Default)]
 pub(crate) struct TimerQueue {
     deadlines: BTreeSet<(Instant, AssociationId)>,
     touched: VecDeque<AssociationId>,
 }
 
-/// What the queue knows of one association; kept beside it.
+/// State of the queue for one association, stored beside it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Entry {
     deadline: Option<Instant>,
@@ -24,15 +24,15 @@ impl TimerQueue {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// The first association whose deadline has come. Its entry must be told with [`Entry::fired`].
+    /// Takes the first association whose deadline has passed. [`Entry::fired`] must be called for its entry.
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<AssociationId> {
         let first = *self.deadlines.first().filter(|(deadline, _)| *deadline <= now)?;
         self.deadlines.remove(&first);
         Some(first.1)
     }
 
-    /// Lists a new deadline. A later one than what is listed changes nothing: the association is then looked at
-    /// once in vain, which is cheaper than keeping the order exact with every packet.
+    /// Lists a new deadline. A later one than the listed one changes nothing: the association is then visited once in vain, which
+    /// is cheaper than updating the order with every packet.
     pub(crate) fn list(&mut self, id: AssociationId, entry: &mut Entry, deadline: Option<Instant>) {
         let Some(deadline) = deadline else { return };
         if entry.deadline.is_some_and(|listed| listed <= deadline) {
@@ -57,12 +57,12 @@ impl TimerQueue {
         self.touched.front().copied()
     }
 
-    /// The first has more to send but had its turn.
+    /// Moves the first association to the end, because it has more to send.
     pub(crate) fn rotate(&mut self) {
         self.touched.rotate_left(usize::from(self.touched.len() > 1));
     }
 
-    /// The first has nothing more to send.
+    /// Removes the first association, because it has nothing more to send.
     pub(crate) fn pop_front(&mut self, entry: Option<&mut Entry>) {
         self.touched.pop_front();
         if let Some(entry) = entry {
@@ -78,7 +78,7 @@ impl TimerQueue {
 }
 
 impl Entry {
-    /// Its deadline came and is no longer listed.
+    /// Notes that the deadline has passed and is no longer listed.
     pub(crate) const fn fired(&mut self) {
         self.deadline = None;
     }

@@ -1,4 +1,4 @@
-//! Dispatch. Which handler gets which chunk?
+//! Dispatch of the chunks of a packet to their handlers.
 
 use anabranch_types::{Instant, PathId};
 use anabranch_wire::{Cause, CauseWriter, Chunk, ErrorChunk, Packet, RawChunk, UnknownAction};
@@ -12,11 +12,11 @@ use crate::recv::DataOutcome;
 use crate::user_data::UserData;
 use crate::violation::Violation;
 
-/// Causes beyond this number in one ERROR chunk are not read.
+/// Further error causes in one ERROR chunk are ignored.
 const MAX_CAUSES: usize = 4;
 
 //= rfc9260 6.10-6
-/// Handles all chunks in order; tells whether there was DATA among them.
+/// Handles all chunks in order; returns whether there was DATA among them.
 pub(super) fn chunks(
     association: &mut Association,
     now: Instant,
@@ -30,7 +30,7 @@ pub(super) fn chunks(
             break;
         };
         let Ok(chunk) = raw.decode() else {
-            // A chunk that does not parse says that the rest cannot be trusted either.
+            // After a malformed chunk the rest of the packet is not trusted either.
             association.counters.packets_dropped += 1;
             break;
         };
@@ -57,7 +57,7 @@ pub(super) fn chunks(
     Ok(carried_data)
 }
 
-/// Handles one chunk; tells whether the next one may follow.
+/// Handles one chunk; returns whether the next one is handled.
 fn one(
     association: &mut Association,
     now: Instant,
@@ -93,7 +93,7 @@ fn one(
             handshake::establish(&mut association.state, wants_shutdown, transfer, now);
         }
         //= rfc9260 3.3.6-1, 3.3.6-2, 8.3-2, 8.3-10
-        // It goes back over the path that it came by, all that it holds untouched (RFC 9260 §8.3).
+        // The HEARTBEAT ACK is sent over the path of the HEARTBEAT with unchanged information (RFC 9260 §8.3).
         Chunk::Heartbeat(_) if !matches!(state, State::CookieWait(_)) => {
             association.control.answer_heartbeat(path, raw.value);
         }
@@ -109,7 +109,7 @@ fn one(
         Chunk::Error(chunk) => on_error(association, now, &chunk),
         Chunk::Shutdown(chunk) => association.on_shutdown(now, path, chunk),
         //= rfc9260 3.3.13-1, 9.2-21, 9.2-30
-        // The peer has nothing outstanding either: it is told that we know, and that is the end.
+        // All data of the peer is acknowledged, too: SHUTDOWN COMPLETE is sent and the association ends.
         Chunk::ShutdownAck if state.is_finishing() => {
             association.end(CloseReason::Finished, None);
             association.control.send_shutdown_complete();
@@ -126,8 +126,8 @@ fn one(
         }
         Chunk::AsconfAck(chunk) => association.on_asconf_ack(now, &chunk)?,
         Chunk::Unknown(_) => return Ok(unknown(&mut association.control, state, raw)),
-        // INIT and COOKIE ECHO are the endpoint's business, and AUTH is the guard's: they have seen them before. Congestion marks
-        // are not negotiated, padding says nothing. The rest came in a state that it is not for.
+        // The endpoint handles INIT and COOKIE ECHO, the guard handles AUTH. ECN is not negotiated, and PAD has no meaning. Other
+        // chunks are ignored in a state that they are not for.
         _ => {}
     }
     Ok(true)
@@ -163,8 +163,7 @@ fn on_data(
     }
     //= rfc9260 4-9, 6.2-19
     if let State::ShutdownSent(..) = state {
-        // The peer may take our SHUTDOWN for lost otherwise: data in this state is answered by a SACK and another one at once
-        // (RFC 9260 §9.2).
+        // Data in SHUTDOWN-SENT means that the SHUTDOWN may be lost: it gets a SACK and another SHUTDOWN at once (RFC 9260 §9.2).
         transfer.receiver.force_sack();
         control.send_shutdown();
     }
@@ -172,7 +171,7 @@ fn on_data(
 }
 
 //= rfc9260 5.2.6-1, 5.2.6-2
-/// The peer reports errors (RFC 9260 §3.3.10).
+/// Handles an ERROR chunk (RFC 9260 §3.3.10).
 fn on_error(association: &mut Association, now: Instant, chunk: &ErrorChunk<'_>) {
     for cause in chunk.causes.iter().flatten().take(MAX_CAUSES) {
         let Ok(cause) = cause.decode() else { return };
@@ -190,7 +189,7 @@ fn on_error(association: &mut Association, now: Instant, chunk: &ErrorChunk<'_>)
 
 //= rfc3758 3.3.1-1, 3.3.2-3
 //= rfc5061 4.1.1-8
-/// What the upper two bits of an unknown chunk type demand (RFC 9260 §3.2); tells whether the next chunk may follow.
+/// Handles an unknown chunk by the upper two bits of its type (RFC 9260 §3.2); returns whether the next chunk is handled.
 fn unknown(control: &mut Control, state: &State, raw: RawChunk<'_>) -> bool {
     let action = UnknownAction::of_chunk(raw.kind);
     if action.reports() && !matches!(state, State::CookieWait(_)) {

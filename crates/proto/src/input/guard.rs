@@ -1,4 +1,4 @@
-//! Order of AUTH chunks (RFC 4895 §6.3). Which chunks have to be authenticated, and are they?
+//! Authentication guard (RFC 4895 §6.3): verifies AUTH chunks, and that chunks which require authentication follow one.
 
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{Chunk, HmacId, Packet, RawChunk};
@@ -6,32 +6,32 @@ use anabranch_wire::{Chunk, HmacId, Packet, RawChunk};
 use crate::auth::{Authentication, Verdict};
 use crate::extensions::Extensions;
 
-/// Walks along a packet with its chunks.
+/// State of the guard while the chunks of a packet are handled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Guard {
     /// No AUTH chunk so far.
     #[default]
     Unauthenticated,
-    /// A genuine AUTH chunk stands before what comes.
+    /// A valid AUTH chunk precedes the next chunks.
     Authenticated,
 }
 
-/// Whether a chunk may be handled. If not, what follows it may not either: an AUTH chunk that is not genuine makes
-/// the rest of its packet void, and so does a chunk about addresses that is not authenticated (RFC 5061 §5.2 D5).
+/// Whether a chunk may be handled. If not, all later chunks of the packet are discarded as well, for an invalid AUTH chunk and for
+/// an ASCONF or ASCONF ACK that is not authenticated (RFC 5061 §5.2 D5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Admission {
     Granted,
     Denied,
-    /// An AUTH chunk that somebody made up, or damaged.
+    /// An AUTH chunk with an invalid HMAC.
     Forged,
-    /// An AUTH chunk with a code of this kind, which we did not offer: the peer should know (RFC 4895 §6.3).
+    /// An AUTH chunk with this HMAC identifier, which was not offered and is reported to the peer (RFC 4895 §6.3).
     UnsupportedHmac(HmacId),
 }
 
 impl Guard {
     //= rfc4895 5.1-7, 6.3-1, 6.3-3, 6.3-4, 6.3-8, 6.3-15
     //= rfc5061 4.1.1-3, 4.1.2-2, 5.2-2, 5.2-3
-    /// Looks at the next chunk, decoded and as it came.
+    /// Checks the next chunk, given decoded and raw.
     pub(super) fn admit(
         &mut self,
         extensions: &Extensions,
@@ -51,7 +51,7 @@ impl Guard {
                 Admission::Denied
             };
         };
-        // A packet has one AUTH chunk at most (RFC 4895 §5.1).
+        // A packet has at most one AUTH chunk (RFC 4895 §5.1).
         if *self == Self::Authenticated {
             return Admission::Denied;
         }

@@ -1,4 +1,4 @@
-//! Input. What happens when a packet arrives? Verify, dispatch each chunk, then decide whether to acknowledge.
+//! Packet input: verify the tag, dispatch each chunk, then decide whether a SACK is due.
 
 mod dispatch;
 mod guard;
@@ -15,7 +15,7 @@ use crate::path::Arrived;
 
 impl Association {
     //= rfc9260 9.1-5
-    /// A packet that is for this association arrived.
+    /// Handles a packet for this association.
     pub(crate) fn handle_packet(&mut self, now: Instant, arrival: &PathAddr, packet: &Packet<'_>) {
         let located = verify::admits(self, arrival, packet).then(|| self.locate(now, arrival, packet));
         let Some(path) = located.flatten() else {
@@ -35,21 +35,21 @@ impl Association {
             }
         }
         if self.state.is_closed() && contains_abort(packet) {
-            // The peer ends it, too, and expects no answer (RFC 9260 §9.1).
+            // The peer has aborted, too, and expects no reply (RFC 9260 §9.1).
             self.control.clear();
         }
         self.debug_check();
     }
 
     //= rfc5061 5.3.2-2
-    /// The path of a packet whose tag is right.
+    /// The path of a packet with the right tag.
     fn locate(&mut self, now: Instant, arrival: &PathAddr, packet: &Packet<'_>) -> Option<PathId> {
         match self.transfer.paths.arrived(arrival) {
             Arrived::On(path) => Some(path),
             Arrived::Rebound(path) => {
-                // The tag is right, so the peer sent it, and its NAT has a new binding: its packets go to the new port
-                // (RFC 6951 §5.4). If the path is out of use, the port was why, and it is probed again at once: that of an added
-                // address is a guess, and a NAT may have forgotten the one that worked.
+                // The tag is right, so the packet is from the peer, and a NAT has a new binding: packets are sent to the new port
+                // (RFC 6951 §5.4). If the path is unusable, the old port may have been the reason, so it is probed again at once:
+                // the port of an added address is a guess, and a NAT may have lost a binding that worked.
                 let effects = self.addresses.rebind(&mut self.transfer, path, arrival.remote);
                 self.apply(effects);
                 if self.state.is_connected() {
@@ -61,7 +61,7 @@ impl Association {
         }
     }
 
-    /// A packet from an address that the peer is not known to have may say that it is the peer's.
+    /// Handles a packet from an unknown address, which may show that the address is the peer's.
     #[cold]
     fn introduce(&mut self, now: Instant, arrival: &PathAddr, packet: &Packet<'_>) -> Option<PathId> {
         if matches!(self.state, State::CookieWait(_)) && !self.config.single_homed {

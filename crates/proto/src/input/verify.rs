@@ -1,4 +1,4 @@
-//! Verification tags (RFC 9260 §8.5). Is the packet meant for this incarnation of the association?
+//! Verification of tags (RFC 9260 §8.5): does the packet belong to this association?
 
 use anabranch_types::{PathAddr, VerificationTag};
 use anabranch_wire::Packet;
@@ -8,23 +8,23 @@ use crate::association::Association;
 
 //= rfc5061 5.3.1-1, 5.3-13
 //= rfc9260 8.5-3, 8.5-4
-/// Whether the packet may be looked at.
+/// Whether the packet may be handled.
 pub(super) fn admits(association: &Association, arrival: &PathAddr, packet: &Packet<'_>) -> bool {
-    // The sender of an ABORT to an address that is being deleted may have deleted it already, and taken us for somebody else
-    // (RFC 5061 §5.3.1).
+    // An ABORT to an address that is being deleted is ignored: the peer may have deleted the address already, and treated our
+    // packet as out of the blue (RFC 5061 §5.3.1).
     let may_be_late = association.addresses.is_leaving(arrival.local);
     tag(association, packet) && !(may_be_late && contains_abort(packet))
 }
 
-/// Whether an ABORT is anywhere in the packet.
+/// Whether the packet contains an ABORT.
 pub(crate) fn contains_abort(packet: &Packet<'_>) -> bool {
     packet.chunks().flatten().any(|raw| raw.kind == kind::ABORT)
 }
 
 //= rfc9260 6.10-8, 8.5.1-6, 8.5.1-7, 8.5.1-12
-/// Whether a chunk that must be alone in its packet is alone: INIT, INIT ACK and SHUTDOWN COMPLETE (RFC 9260 §6.10), and an ABORT with
-/// the T bit (§8.4 rule 8 bundles nothing with it). The tag of such a packet is not the one that other chunks demand: beside them,
-/// whoever sees only one direction of an association could write into the other.
+/// Whether a chunk that must be alone in its packet is alone: INIT, INIT ACK and SHUTDOWN COMPLETE (RFC 9260 §6.10), and an ABORT
+/// with the T bit (§8.4 rule 8 bundles nothing with it). Such a packet has another tag than other chunks require; if they were
+/// accepted in it, an attacker who observes one direction of an association could forge packets of the other.
 pub(crate) fn is_lawful_bundle(packet: &Packet<'_>) -> bool {
     let mut chunks = packet.chunks().flatten();
     let lone = [kind::INIT, kind::INIT_ACK, kind::SHUTDOWN_COMPLETE];
@@ -32,7 +32,7 @@ pub(crate) fn is_lawful_bundle(packet: &Packet<'_>) -> bool {
 }
 
 //= rfc9260 8.5.1-6, 8.5.1-7, 8.5.1-12, 8.5-2, 9.1-6
-/// Whether the tag is the one that the first chunk demands; all others demand the same ([`is_lawful_bundle`]).
+/// Whether the packet has the tag that its first chunk requires; all others require the same ([`is_lawful_bundle`]).
 fn tag(association: &Association, packet: &Packet<'_>) -> bool {
     let tag = packet.header().tag;
     match packet.chunks().next() {
@@ -42,8 +42,8 @@ fn tag(association: &Association, packet: &Packet<'_>) -> bool {
     }
 }
 
-/// §8.5.1 B and C: with the T bit the tag is the one that we put into our packets. In COOKIE-WAIT that is nobody's
-/// yet but the zero of our INIT, which anyone could guess.
+/// Whether the tag is reflected (RFC 9260 §8.5.1 B, C): with the T bit it is the tag of our packets. In COOKIE-WAIT there is none
+/// yet, except the zero of our INIT, which could be guessed.
 fn is_reflected(association: &Association, tag: VerificationTag) -> bool {
     tag != VerificationTag::ZERO && tag == association.peer.tag
 }
