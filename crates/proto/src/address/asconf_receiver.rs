@@ -1,6 +1,6 @@
-//! ASCONF receiver (RFC 5061 §5.2, §5.3). What becomes of the peer's requests about its addresses?
+//! ASCONF receiver (RFC 5061 §5.2, §5.3). How are the peer's requests to change its addresses handled?
 //!
-//! Each is done or refused, and the answer is kept for the case that it gets lost.
+//! Each request is carried out or refused, and the ASCONF ACK is kept in case it is lost.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -21,24 +21,24 @@ use crate::auth::{Authentication, Verdict};
 use crate::path::{Arrived, Path, covers};
 use crate::transfer::{Effects, Transfer};
 
-/// Answers kept for repetition. A peer that keeps to the rules asks one question at a time.
+/// Maximum number of ASCONF ACKs that are kept. A compliant peer has one ASCONF outstanding at a time.
 const MAX_ANSWERS: usize = 4;
-/// Addresses of the peer beyond this number are refused.
+/// Maximum number of addresses of the peer; further ones are refused.
 const MAX_ADDRESSES: usize = 16;
-/// Requests are carried out until the answer to them is this long, so that it fits every packet. The peer takes those
-/// beyond for refused (RFC 5061 §5.1 A7).
+/// Maximum length of the responses in bytes, so that an ASCONF ACK fits into every packet. Further requests are not carried out,
+/// and the peer takes them for refused (RFC 5061 §5.1 A7).
 const MAX_RESPONSES: usize = 400;
 
-/// What we said to the peer.
+/// State of the ASCONF receiver.
 #[derive(Debug)]
 pub(super) struct AsconfReceiver {
     expected: AsconfNumber,
-    /// Answers to the last questions, oldest first.
+    /// The last ASCONF ACKs, oldest first.
     answers: VecDeque<OutboundAsconfAck>,
-    /// Those to be sent, and over which path.
+    /// Serial numbers of the ASCONF ACKs to send.
     due: Vec<AsconfNumber>,
     due_on: Option<PathId>,
-    /// The peer would like to be sent to at this address, which is not confirmed yet.
+    /// The primary address that the peer requests, while it is not confirmed.
     preferred: Option<IpAddr>,
 }
 
@@ -62,12 +62,12 @@ impl AsconfReceiver {
     }
 
     //= rfc5061 5.1.1-4, 5.1.1-6, 5.2-8
-    /// The answers to be sent, in the order of their numbers (RFC 5061 §5.1.1 C3).
+    /// Takes the ASCONF ACKs to send, in the order of their serial numbers (RFC 5061 §5.1.1 C3).
     pub(super) fn take_due(&mut self) -> Vec<OutboundAsconfAck> {
         self.due_on = None;
         let due = mem::take(&mut self.due);
         let is_due = |answer: &&OutboundAsconfAck| due.contains(&answer.number);
-        // Answers to several questions at once go as far as they fit; the peer asks again (RFC 5061 §5.2 E7).
+        // Several ASCONF ACKs are bundled as far as they fit; the peer repeats the other ASCONFs (RFC 5061 §5.2 E7).
         let mut room = MAX_RESPONSES;
         let fits = |answer: &&OutboundAsconfAck| {
             let fits = answer.responses.len() <= room;
@@ -82,7 +82,7 @@ impl AsconfReceiver {
             .collect()
     }
 
-    /// One path is no more; its number may be another's soon. The peer asks again.
+    /// Drops ASCONF ACKs for the deleted path `gone`, whose id may be reused. The peer will repeat its ASCONF.
     pub(super) fn forget_path(&mut self, gone: PathId) {
         self.due_on.take_if(|path| *path == gone);
     }
@@ -109,7 +109,7 @@ impl AsconfReceiver {
 
 impl Addresses {
     //= rfc5061 4.1.1-1, 5.2-7, 5.2-9, 5.3.2-3
-    /// An ASCONF came, over `path` and behind a genuine AUTH chunk.
+    /// Handles an ASCONF that arrived over `path` after a valid AUTH chunk.
     pub(crate) fn on_asconf(
         &mut self,
         transfer: &mut Transfer,
@@ -126,7 +126,7 @@ impl Addresses {
             self.asconf_receiver
                 .answer(OutboundAsconfAck { number, responses });
         }
-        // An old one gets its old answer (E2); anything else is stale, or an attack (E5).
+        // A repeated ASCONF gets its previous ASCONF ACK (E2). Any other serial number is old or an attack (E5).
         if self.asconf_receiver.has_answered(number) {
             self.asconf_receiver.send(number, path);
         }
@@ -134,7 +134,7 @@ impl Addresses {
     }
 
     //= rfc5061 4.2.6-5, 5.2-4
-    /// Does what is asked, one after the other; gives the responses.
+    /// Carries out the requests one after the other; returns the responses.
     fn carry_out(
         &mut self,
         transfer: &mut Transfer,
@@ -159,7 +159,7 @@ impl Addresses {
                     let done = self.set_primary(transfer, source, request.address);
                     Some((request.id, done))
                 }
-                // It belongs in INIT and INIT ACK (RFC 5061 §4.2.6).
+                // This parameter is only for INIT and INIT ACK (RFC 5061 §4.2.6).
                 Parameter::AdaptationLayer(_) => continue,
                 _ => None,
             };
@@ -195,7 +195,7 @@ impl Addresses {
         if self.peer_addrs.len() >= MAX_ADDRESSES {
             return Err(Refusal::Resources);
         }
-        // Its encapsulation port is a guess; when something arrives from there, that is right (RFC 6951 §5.4).
+        // The encapsulation port is a guess, until a packet arrives from there (RFC 6951 §5.4).
         self.peer_addrs.push(SocketAddr::new(ip, source.port()));
         Ok(self.follow(transfer, now))
     }
@@ -208,13 +208,13 @@ impl Addresses {
         source: SocketAddr,
         address: IpAddr,
     ) -> Result<Effects, Refusal> {
-        // An unspecified address stands for all but the source address of the packet (RFC 5061 §4.2.2).
+        // A wildcard address means all addresses except the source of the packet (RFC 5061 §4.2.2).
         let others = address.is_unspecified();
         let goes = |ip: IpAddr| if others { ip != source.ip() } else { ip == address };
         if !self.peer_addrs.iter().any(|known| goes(known.ip())) {
             return Ok(Effects::default());
         }
-        // The last address stays (F7), and so does the one that the request came from, unless that is the last (F8).
+        // Deleting the last address is refused (F7), and so is deleting the source of the ASCONF (F8).
         if self.peer_addrs.iter().all(|known| goes(known.ip())) {
             return Err(Refusal::LastAddress);
         }
@@ -228,8 +228,8 @@ impl Addresses {
     }
 
     //= rfc5061 5.4-2, 5.4-3
-    /// The peer would rather be sent to at `address`, as soon as it is confirmed. RFC 5061 §5.4 has it as advice that should be
-    /// followed.
+    /// Handles a Set Primary Address request for `address`, which takes effect when that is confirmed. RFC 5061 §5.4 recommends to
+    /// follow such requests.
     fn set_primary(
         &mut self,
         transfer: &mut Transfer,
@@ -244,7 +244,7 @@ impl Addresses {
         Ok(self.prefer(transfer))
     }
 
-    /// Makes the path that the peer prefers the primary one, as soon as it can be used.
+    /// Makes the path that the peer requests the primary path, if it is usable.
     pub(super) fn prefer(&mut self, transfer: &mut Transfer) -> Effects {
         let Some(ip) = self.asconf_receiver.preferred else {
             return Effects::default();
@@ -261,11 +261,11 @@ impl Addresses {
 
     //= rfc4895 6.3-15
     //= rfc5061 5.2-1
-    /// A packet came from an address that the peer is not known to have. If it brings the genuine request to add that very
-    /// address, it is the peer's from now on, and the path is told; the request itself is answered in its turn.
+    /// Handles a packet from an unknown address. If it has an authenticated ASCONF that adds this address, the address is added,
+    /// and its path is returned; the ASCONF itself is handled afterwards.
     ///
-    /// So a host whose old addresses are all gone can move (RFC 5061 §5.2 D2, §5.3.2). The address that it was known by
-    /// must be in the chunk, which the code covers.
+    /// So a host can move that has lost all its old addresses (RFC 5061 §5.2 D2, §5.3.2). The ASCONF must contain one of its known
+    /// addresses, which the HMAC covers.
     pub(crate) fn introduce(
         &mut self,
         transfer: &mut Transfer,
@@ -301,14 +301,14 @@ impl Addresses {
         let effects = effects.ok()?;
         let path = match transfer.paths.arrived(&arrival) {
             Arrived::On(path) => Some(path),
-            // As many paths as there may be are there already.
+            // The limit of paths is reached.
             Arrived::Rebound(_) | Arrived::Unknown => None,
         };
         Some((path, effects))
     }
 }
 
-/// Why a request is refused.
+/// Reason why a request is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Refusal {
     LastAddress,
@@ -317,19 +317,19 @@ enum Refusal {
     NotAllowed,
 }
 
-/// The answer as it is put together. Success is not mentioned before a refusal, and must be after one.
+/// The responses under construction. Success is not reported before the first refusal, and must be reported after it.
 #[derive(Default)]
 struct Refusals {
     writer: ParameterWriter,
     any: bool,
-    /// A request to add or delete was refused for want of resources, so all such requests behind it in the same ASCONF are
+    /// Whether a request to add or delete was refused for lack of resources, so that all later ones in the same ASCONF are refused
     /// (RFC 5061 §5.3 F11).
     full: bool,
 }
 
 impl Refusals {
     //= rfc5061 5.3-23, 5.3-24
-    /// Does what a request to add or delete asks, unless one before it found no room.
+    /// Carries out a request to add or delete, unless an earlier one was refused for lack of resources.
     fn unless_full(&mut self, act: impl FnOnce() -> Result<Effects, Refusal>) -> Result<Effects, Refusal> {
         if self.full {
             return Err(Refusal::Resources);
@@ -340,7 +340,7 @@ impl Refusals {
     }
 
     //= rfc5061 4.2.1-1, 4.2.2-1, 4.2.4-1
-    /// Notes what became of a request.
+    /// Adds the response to a request.
     fn note(&mut self, raw: RawParameter<'_>, id: CorrelationId, done: Result<(), Refusal>) {
         let cause = match done {
             Ok(()) => {
@@ -357,7 +357,7 @@ impl Refusals {
         self.refuse(id, cause);
     }
 
-    /// A request that we do not know, or one that is none (RFC 5061 §5.2 V2).
+    /// Handles an unknown parameter, or one that is no request (RFC 5061 §5.2 V2).
     fn unknown(&mut self, raw: RawParameter<'_>) -> bool {
         let action = UnknownAction::of_parameter(raw.kind);
         if let Some(id) = raw.value.first_chunk().filter(|_| action.reports()) {
@@ -376,7 +376,7 @@ impl Refusals {
 }
 
 //= rfc5061 4.2.1-3
-/// An unspecified address stands for the source address of the packet (RFC 5061 §4.2.1).
+/// The address that is meant: a wildcard address means the source of the packet (RFC 5061 §4.2.1).
 fn meant(address: IpAddr, source: SocketAddr) -> IpAddr {
     if address.is_unspecified() {
         source.ip()

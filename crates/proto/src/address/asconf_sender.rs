@@ -1,6 +1,6 @@
-//! ASCONF sender (RFC 5061 §5.1). How does the peer learn that we have an address more or less?
+//! ASCONF sender (RFC 5061 §5.1): requests to the peer to add or delete our addresses.
 //!
-//! One ASCONF at a time, repeated until it is acknowledged.
+//! One ASCONF is outstanding at a time, and is retransmitted until it is acknowledged.
 
 use alloc::format;
 use alloc::string::String;
@@ -18,10 +18,10 @@ use crate::path::PathSet;
 use crate::transfer::{Effects, Transfer};
 use crate::violation::Violation;
 
-/// Changes that may wait; they leave in one chunk, which fits the smallest packet.
+/// Maximum number of queued changes. They are sent in one ASCONF, which fits into the smallest packet.
 const MAX_REQUESTS: usize = 12;
 
-/// A change of our addresses.
+/// A change of our addresses to request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Request {
     Add(SocketAddr),
@@ -29,24 +29,24 @@ pub(crate) enum Request {
     SetPrimary(SocketAddr),
 }
 
-/// Our changes on their way to the peer.
+/// State of the ASCONF sender.
 #[derive(Debug)]
 pub(super) struct AsconfSender {
     next: AsconfNumber,
     waiting: Vec<Request>,
     outstanding: Option<Outstanding>,
-    /// The peer turned out not to know ASCONF.
+    /// Whether the peer has rejected ASCONF as unknown.
     is_vain: bool,
 }
 
-/// The ASCONF that is not acknowledged yet.
+/// The outstanding ASCONF.
 #[derive(Debug)]
 struct Outstanding {
     chunk: OutboundAsconf,
     requests: Vec<Request>,
-    /// It has to be sent, again or for the first time.
+    /// Whether it is to be sent, for the first time or again.
     is_due: bool,
-    /// On which path it left last.
+    /// Path of its last transmission.
     path: Option<PathId>,
     expires: Option<Instant>,
 }
@@ -54,7 +54,7 @@ struct Outstanding {
 /// An ASCONF that the peer has acknowledged.
 #[derive(Debug)]
 pub(crate) struct Acknowledged {
-    /// On which path it left last.
+    /// Path of its last transmission.
     pub(crate) path: Option<PathId>,
     requests: Vec<Request>,
 }
@@ -74,7 +74,7 @@ impl AsconfSender {
     }
 
     //= rfc5061 5.1-7, 5.1-13, 5.1-14
-    /// The ASCONF, which leaves now on `path`.
+    /// Takes the ASCONF that is due, to be sent on `path`.
     pub(super) fn take_due(&mut self, path: PathId, expires: Instant) -> Option<OutboundAsconf> {
         let asconf = self.outstanding.as_mut().filter(|asconf| asconf.is_due)?;
         asconf.is_due = false;
@@ -83,7 +83,7 @@ impl AsconfSender {
         Some(asconf.chunk.clone())
     }
 
-    /// The path on which the ASCONF is due: one that works, and another one than last time (RFC 5061 §5.1 B4).
+    /// The path on which the ASCONF is due: a usable one other than that of the last transmission (RFC 5061 §5.1 B4).
     pub(super) fn due_on(&self, paths: &PathSet) -> Option<PathId> {
         let asconf = self.outstanding.as_ref()?;
         if !asconf.is_due {
@@ -94,7 +94,7 @@ impl AsconfSender {
         paths.is_confirmed(path).then_some(path)
     }
 
-    /// One path is no more; its number may be another's soon.
+    /// Forgets the deleted path `gone`, whose id may be reused.
     pub(super) fn forget_path(&mut self, gone: PathId) {
         if let Some(asconf) = &mut self.outstanding {
             asconf.path.take_if(|path| *path == gone);
@@ -109,10 +109,10 @@ impl AsconfSender {
 
 impl Addresses {
     //= rfc5061 5.1.1-6, 5.3-7, 5.3-9
-    /// Whether one more change may be asked for.
+    /// Checks whether another change may be requested.
     ///
     /// # Errors
-    /// The peer does not take part, or too many wait.
+    /// The peer does not support ASCONF, or too many changes are queued.
     pub(crate) fn check_request(&self) -> Result<(), AddressError> {
         if self.asconf_sender.is_vain {
             return Err(AddressError::NotAgreed);
@@ -123,27 +123,27 @@ impl Addresses {
         Ok(())
     }
 
-    /// Asks the peer for a change that [`Addresses::check_request`] allows.
+    /// Queues a change that [`Addresses::check_request`] permits.
     pub(crate) fn request(&mut self, request: Request) {
         self.asconf_sender.waiting.push(request);
     }
 
-    /// Whether `request` is on its way to the peer.
+    /// Whether `request` is queued or outstanding.
     pub(crate) fn is_pending(&self, request: Request) -> bool {
         self.asconf_sender.pending().any(|pending| *pending == request)
     }
 
-    /// What is to be asked again after the peer restarted and forgot it. What was to be deleted is not among our addresses any
-    /// more, so the handshake did not tell of it.
+    /// The requests to repeat after a restart of the peer. Deletions are left out: deleted addresses are not among ours any more,
+    /// so the handshake of the restart did not list them.
     pub(crate) fn requests_to_repeat(&self) -> impl Iterator<Item = Request> {
         let pending = self.asconf_sender.pending().copied();
         pending.filter(|request| !matches!(request, Request::Delete(_)))
     }
 
     //= rfc5061 4.2.2-2, 5.3-11, 5.3-14, 5.3-15, 5.3-16, 5.3-17
-    /// Uses our address `local` no more. Its paths end at once; `None`, and nothing changed, if there would be none left.
+    /// Removes our address `local` and its paths; returns `None` without any change if no path would be left.
     ///
-    /// RFC 5061 §5.3 forbids to delete the last address (F5), and to send from one that is being deleted (F4).
+    /// RFC 5061 §5.3 forbids deleting the last address (F5), and sending from an address that is being deleted (F4).
     pub(crate) fn remove_local(&mut self, transfer: &mut Transfer, local: SocketAddr) -> Option<Effects> {
         let effects = self.remove_paths(transfer, |path| path.local == local)?;
         let others = self.local_addrs.iter().copied();
@@ -155,8 +155,7 @@ impl Addresses {
     }
 
     //= rfc5061 4.1.1-4, 5.1-1, 5.1.1-1, 5.1.1-2, 5.1-2, 5.1-3, 5.1-4, 5.1-6, 5.3.2-1
-    /// Makes the next ASCONF of what waits, if there is none, and settles which paths remain. To be called before anything
-    /// is sent.
+    /// Makes the next ASCONF of the queued changes if none is outstanding, and updates the paths. To be called before sending.
     pub(crate) fn advance(&mut self, transfer: &mut Transfer, now: Instant) -> Effects {
         let mut effects = Effects::default();
         if mem::take(&mut self.is_unsettled) {
@@ -184,14 +183,15 @@ impl Addresses {
         });
         sender.next = sender.next.next();
         if deletes {
-            // The peer will pair its addresses with those of ours that are left.
+            // The peer pairs its addresses with our remaining ones, and so do we.
             effects.append(self.follow(transfer, now));
         }
         effects
     }
 
     //= rfc5061 5.1-12
-    /// T4 may have expired: an error on the path that the ASCONF took, and it leaves again (RFC 5061 §5.1 B1 to B5).
+    /// Handles T4 if it has expired: the path of the ASCONF gets an error, and the ASCONF is retransmitted (RFC 5061 §5.1 B1 to
+    /// B5).
     pub(crate) fn on_timeout(&mut self, transfer: &mut Transfer, now: Instant) -> Effects {
         let Some(asconf) = &mut self.asconf_sender.outstanding else {
             return Effects::default();
@@ -207,10 +207,10 @@ impl Addresses {
     }
 
     //= rfc5061 5.1-8, 5.3-2
-    /// The peer acknowledges an ASCONF, or pretends to: the one that is outstanding, if it is that.
+    /// Takes the outstanding ASCONF if the ASCONF ACK is for it.
     ///
     /// # Errors
-    /// It is the number of one that was never sent while none is outstanding: the association has to end (RFC 5061 §5.3 F0).
+    /// The ASCONF ACK is for an ASCONF that was never sent, while none is outstanding: the association has to end (RFC 5061 §5.3 F0).
     pub(crate) fn take_acknowledged(
         &mut self,
         chunk: &AsconfAck<'_>,
@@ -228,7 +228,7 @@ impl Addresses {
         }
     }
 
-    /// The peer did, or refused, what was asked; gives the refusals as text.
+    /// Applies the responses of the peer; returns its refusals as text.
     pub(crate) fn settle(&mut self, acknowledged: Acknowledged, chunk: &AsconfAck<'_>) -> Vec<String> {
         let requests = acknowledged.requests;
         let outcomes = Outcomes::read(&chunk.responses, requests.len());
@@ -263,7 +263,7 @@ impl Addresses {
     }
 
     //= rfc5061 4.1.1-9, 5.1.1-7, 5.1-10, 5.1-11
-    /// The peer reported an unknown chunk. If it is an ASCONF, no other one is sent to it, and T4 stops (RFC 5061 §5.1 A9).
+    /// Handles a report of an unrecognized chunk. If it is an ASCONF, T4 stops and no further ASCONF is sent (RFC 5061 §5.1 A9).
     pub(crate) fn on_unrecognized(&mut self, chunk: &[u8]) {
         if chunk.first() == Some(&kind::ASCONF) {
             let sender = &mut self.asconf_sender;

@@ -1,29 +1,29 @@
-//! Address errors. Why can an address not be added or removed?
+//! Address errors: why an address change was refused.
 
 use core::net::SocketAddr;
 
 use thiserror::Error;
 
-/// Why a change of addresses was refused before the peer was asked.
+/// Reason why an address change was refused without asking the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum AddressError {
-    /// The association is not established, or ending.
+    /// The association is not established, or is shutting down.
     #[error("the association is not established")]
     NotConnected,
-    /// The peer did not agree to changes of addresses (RFC 5061), or we did not offer them.
+    /// Address changes (RFC 5061) were not negotiated with the peer.
     #[error("changes of addresses were not agreed on with the peer")]
     NotAgreed,
     /// The address is unspecified, multicast or broadcast.
     #[error("{0} is not the address of one host")]
     InvalidAddress(SocketAddr),
-    /// It is not one of our addresses in this association.
+    /// The address is not a local address of this association.
     #[error("{0} is not an address of this association")]
     UnknownAddress(SocketAddr),
-    /// Without it there would be no path to the peer.
+    /// The address is the last one with a path to the peer.
     #[error("{0} is the last address that reaches the peer")]
     LastAddress(SocketAddr),
-    /// As many changes wait to be confirmed as may.
+    /// Too many changes are queued or outstanding.
     #[error("too many changes wait to be confirmed by the peer")]
     TooMany,
 }

@@ -1,7 +1,8 @@
-//! Addresses of an association (RFC 5061). Which do both ends have, and how do they come and go while it lives?
+//! Addresses of an association (RFC 5061). Which addresses do both ends have, and how do they change?
 //!
-//! [`asconf_sender`] tells the peer of ours, [`asconf_receiver`] takes note of the peer's, [`paths`] decides which paths follow.
-//! Changes are authenticated ([`crate::auth`]): who could change addresses at will could take over an association.
+//! [`asconf_sender`] requests changes of our addresses, [`asconf_receiver`] handles those of the peer, and [`paths`] updates the
+//! paths. Changes are authenticated ([`crate::auth`]), because an attacker who could change addresses could take over an
+//! association.
 
 mod asconf_receiver;
 mod asconf_sender;
@@ -28,31 +29,31 @@ use crate::auth::Authentication;
 use crate::path::{PathSet, pair_addresses};
 use crate::transfer::{Effects, Transfer};
 
-/// The addresses of both ends, and what is known of changes.
+/// The addresses of both ends, and the state of changes.
 #[derive(Debug)]
 pub(crate) struct Addresses {
-    /// Ours, as the endpoint knows them.
+    /// Our addresses, as the endpoint knows them.
     pub(crate) local_addrs: Arc<[SocketAddr]>,
-    /// The peer's, in its order.
+    /// The peer's addresses, in its order.
     pub(crate) peer_addrs: Vec<SocketAddr>,
-    /// Those that the application named when it initiated the association; none if the peer did. They are its word, all others
-    /// the peer's (RFC 9260 §5.4).
+    /// Addresses that the application gave to connect; none if the peer was the initiator. They count as confirmed, all others do
+    /// not (RFC 9260 §5.4).
     pub(crate) initiated_to: Vec<IpAddr>,
-    /// Addresses that the peer was known by until now.
+    /// Former addresses of the peer that the endpoint has to remove.
     removed_addrs: Vec<SocketAddr>,
-    /// The peer's addresses are others than before, or one of them is proven now: the endpoint has to learn it.
+    /// Whether the endpoint has to update its directory, because the peer's addresses have changed or one was confirmed.
     is_moved: bool,
     asconf_sender: AsconfSender,
     asconf_receiver: AsconfReceiver,
-    /// The paths are no longer those of the handshake.
+    /// Whether the paths differ from those of the handshake.
     is_changed: bool,
-    /// Some of the paths may have become superfluous.
+    /// Whether some paths may have become superfluous.
     is_unsettled: bool,
-    /// Addresses of ours whose deletion the peer has not confirmed.
+    /// Our addresses whose deletion the peer has not acknowledged.
     leaving: Vec<SocketAddr>,
 }
 
-/// A packet of this kind is due, on this path.
+/// An ASCONF or ASCONF ACK that is due, and its path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Due {
     /// ASCONF ACKs.
@@ -63,7 +64,7 @@ pub(crate) enum Due {
 
 impl Addresses {
     //= rfc5061 5.1-5
-    /// Numbers of ASCONF chunks begin at the initial TSN (RFC 5061 §5.1 A2).
+    /// Creates the addresses. Serial numbers of ASCONFs start at the initial TSN (RFC 5061 §5.1 A2).
     pub(crate) fn new(local_addrs: Arc<[SocketAddr]>, peer_addrs: Vec<SocketAddr>, initial: Tsn) -> Self {
         Self {
             local_addrs,
@@ -79,12 +80,12 @@ impl Addresses {
         }
     }
 
-    /// The handshake told where the peer's numbers begin.
+    /// Sets the first serial number of the peer's ASCONFs, its initial TSN.
     pub(crate) const fn expect(&mut self, theirs: Tsn) {
         self.asconf_receiver.expect(AsconfNumber(theirs.0));
     }
 
-    /// Puts other paths in the place of the present ones, before anything was sent on them.
+    /// Replaces all paths, before any data was sent on them.
     pub(crate) fn replace_paths(
         &mut self,
         transfer: &mut Transfer,
@@ -98,24 +99,24 @@ impl Addresses {
         transfer.replace_paths(pairs, now);
     }
 
-    /// The addresses that the peer was known by until now, if it moved since this was asked last.
+    /// Takes the former addresses of the peer, if its addresses have changed since the last call.
     pub(crate) fn take_removed(&mut self) -> Option<Vec<SocketAddr>> {
         core::mem::take(&mut self.is_moved).then(|| core::mem::take(&mut self.removed_addrs))
     }
 
-    /// Whether `path` leads to an address that the application named when it initiated the association.
+    /// Whether `path` leads to an address that the application gave to connect.
     pub(crate) fn is_initiated_to(&self, paths: &PathSet, path: PathId) -> bool {
         let remote = paths.path(path).addr.remote.ip();
         self.initiated_to.contains(&remote)
     }
 
-    /// Whether the far end of `path` is the peer's, by the word of the application or by its own proof (RFC 9260 §5.4).
+    /// Whether the remote address of `path` is confirmed or was given by the application (RFC 9260 §5.4).
     pub(crate) fn is_proven(&self, paths: &PathSet, path: PathId) -> bool {
         self.is_initiated_to(paths, path) || paths.is_confirmed(path)
     }
 
-    /// Those of the `listed` addresses that would be new ones of the peer. None of those that no address of ours can
-    /// reach, such as those of another IP version (RFC 9260 §5.1.2).
+    /// The `listed` addresses that the peer did not have before, without those that no local address can reach, such as those of
+    /// another IP version (RFC 9260 §5.1.2).
     pub(crate) fn added(&self, paths: &PathSet, listed: &[IpAddr]) -> Vec<IpAddr> {
         let is_known = |ip| paths.leads_to(ip) || self.peer_addrs.iter().any(|known| known.ip() == ip);
         let is_in_reach = |ip| !pair_addresses(&self.local_addrs, &[SocketAddr::new(ip, 0)]).is_empty();
@@ -123,18 +124,17 @@ impl Addresses {
         listed.iter().filter(is_new).copied().collect()
     }
 
-    /// When the ASCONF is repeated: T4 (RFC 5061 §5.1 A4).
+    /// The deadline of T4, at which the ASCONF is retransmitted (RFC 5061 §5.1 A4).
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.asconf_sender.deadline()
     }
 
-    /// Whether an ABORT that came to `local` is to be ignored, because the peer may have forgotten that address
-    /// already (RFC 5061 §5.3.1).
+    /// Whether an ABORT to `local` is ignored, because the peer may have deleted that address already (RFC 5061 §5.3.1).
     pub(crate) fn is_leaving(&self, local: SocketAddr) -> bool {
         self.leaving.contains(&local)
     }
 
-    /// What is due to be sent about addresses.
+    /// The ASCONF or ASCONF ACK that is due.
     pub(crate) fn due(&self, paths: &PathSet) -> Option<Due> {
         let acks = self.asconf_receiver.due_on();
         let acks = acks.filter(|path| paths.contains(*path));
@@ -144,7 +144,7 @@ impl Addresses {
 
     //= rfc4895 6.2-1
     //= rfc5061 4.1.1-2, 4.1.2-1
-    /// Writes what is due; a packet of its own, for everything behind an AUTH chunk is covered by its code.
+    /// Writes what is due into a packet of its own, because the HMAC of AUTH covers all later chunks.
     pub(crate) fn write(
         &mut self,
         due: Due,
@@ -164,9 +164,8 @@ impl Addresses {
         debug_assert!(pushed.is_ok(), "ASCONF and ASCONF ACK are kept short");
     }
 
-    /// A path was confirmed that was not before. The one that the peer prefers becomes the primary one, if it is that; and some
-    /// paths may be superfluous now. Without a change of addresses the pair that carried the handshake stays, whether the
-    /// pairing rule has it or not.
+    /// Handles the confirmation of a path: the path that the peer requests may become the primary path, and others may be
+    /// superfluous. Without address changes, the pair of the handshake stays a path, whether the pairing rule contains it or not.
     pub(crate) fn on_confirmed(&mut self, transfer: &mut Transfer) -> Effects {
         self.is_unsettled = self.is_changed;
         self.is_moved = true;

@@ -1,10 +1,10 @@
-//! Paths that follow addresses (RFC 5061). Which come and go while the association lives?
+//! Paths after address changes (RFC 5061). Which paths are added and removed?
 //!
-//! The pairing rule of the handshake knows nothing of who reaches whom, and need not: both ends bring their addresses in an order
-//! that they have thought about. Addresses that come one by one have no such order. So an address that no confirmed path
-//! serves is tried with all addresses of the other end, by heartbeats alone; as soon as confirmed paths serve both ends
-//! of a pair, it is needed no more. What works and carries data is never given up for what may work. The paths of an
-//! address that is deleted go at once, and what is in flight on them is sent again elsewhere.
+//! The pairing rule of the handshake does not know which addresses can reach each other, and relies on the order in which both ends
+//! list theirs. Addresses that are added later have no such order. So an address without a confirmed path is probed with all
+//! addresses of the other end by heartbeats (ADR 0020). When confirmed paths serve both addresses of a pair, that pair is no longer
+//! needed. A path that works and carries data is never replaced by an untested one. The paths of a deleted address are removed at
+//! once, and data in flight on them is retransmitted on others.
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -17,7 +17,8 @@ use crate::path::{MAX_PATHS, Path, PathSet, pair_addresses};
 use crate::transfer::{Effects, Transfer};
 
 impl Addresses {
-    /// The addresses are others than before: those that no confirmed path serves are tried in all ways, the pairing rule's first.
+    /// Updates the paths after an address change: addresses without a confirmed path are paired with all others, those of the
+    /// pairing rule first.
     pub(crate) fn follow(&mut self, transfer: &mut Transfer, now: Instant) -> Effects {
         self.is_changed = true;
         self.is_unsettled = true;
@@ -53,8 +54,8 @@ impl Addresses {
         pairs
     }
 
-    /// Ends the paths that never carried data and whose two addresses are served by others, the latest first. Not while a
-    /// packet is looked at, which may have come over one of them.
+    /// Removes the paths that have never carried data and whose two addresses have other paths, the latest first. Not while a
+    /// packet is handled, which may have arrived over one of them.
     pub(super) fn retire_superfluous(&mut self, transfer: &mut Transfer) -> Effects {
         let mut effects = Effects::default();
         while let Some(path) = superfluous(&transfer.paths) {
@@ -71,7 +72,7 @@ impl Addresses {
         transfer.remove_path(id)
     }
 
-    /// Ends the paths that `is_meant` says yes to; `None`, and nothing changed, if there would be none left.
+    /// Removes the paths for which `is_meant` returns true; returns `None` without any change if no path would be left.
     pub(super) fn remove_paths(
         &mut self,
         transfer: &mut Transfer,
@@ -89,7 +90,7 @@ impl Addresses {
         Some(effects)
     }
 
-    /// The remote end of a path has another encapsulation port from now on (RFC 6951 §5.4).
+    /// Changes the peer's encapsulation port of a path (RFC 6951 §5.4).
     pub(crate) fn rebind(&mut self, transfer: &mut Transfer, path: PathId, remote: SocketAddr) -> Effects {
         let (before, effects) = transfer.rebind(path, remote);
         self.removed_addrs.push(before);
@@ -107,7 +108,7 @@ fn shares_local(path: &Path, pair: &PathAddr) -> bool {
     path.addr.local == pair.local
 }
 
-/// The encapsulation port of the remote end is the path's own affair: each translator on the way chooses another.
+/// Whether the path leads to the remote IP address of `pair`. Ports are not compared, because each NAT selects another one.
 fn shares_remote(path: &Path, pair: &PathAddr) -> bool {
     path.addr.remote.ip() == pair.remote.ip()
 }

@@ -1,4 +1,4 @@
-//! Responses of an ASCONF ACK. What became of each request? The rules for reading an ASCONF ACK (RFC 5061 §5.1 A6 to A8).
+//! Responses of an ASCONF ACK (RFC 5061 §5.1 A6 to A8): the outcome of each request.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -6,26 +6,26 @@ use alloc::vec::Vec;
 use anabranch_wire::cause::kind;
 use anabranch_wire::{CorrelationId, Parameter, Parameters};
 
-/// What became of one request.
+/// Outcome of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
-    /// The peer did it.
+    /// The peer has carried it out.
     Done,
-    /// It did not, for this reason.
+    /// The peer has refused it, for this reason.
     Refused(String),
 }
 
-/// What became of all requests of one ASCONF, by correlation id.
+/// Outcomes of all requests of an ASCONF, by correlation id.
 #[derive(Debug)]
 pub(super) struct Outcomes {
     outcomes: Vec<Outcome>,
-    /// The peer does not know what one of the requests means (RFC 5061 §5.3 F3a).
+    /// Whether the peer does not recognize one of the requests (RFC 5061 §5.3 F3a).
     pub(super) not_understood: bool,
 }
 
 impl Outcomes {
     //= rfc5061 5.1-9, 5.3-6, 5.3-8
-    /// Reads the responses to `count` requests, whose ids count from 0.
+    /// Reads the responses to `count` requests with correlation ids from 0.
     pub(super) fn read(responses: &Parameters<'_>, count: usize) -> Self {
         let mut said: Vec<Option<Outcome>> = alloc::vec![None; count];
         let mut not_understood = false;

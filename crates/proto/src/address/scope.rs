@@ -1,4 +1,4 @@
-//! Scope of addresses. Which does a peer have, and which of ours is it told?
+//! Scope of addresses: which listed addresses of a peer are plausible, and which of ours are listed to it?
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -7,9 +7,9 @@ use anabranch_types::AddressScope;
 
 use crate::path::MAX_PATHS;
 
-/// The addresses that a peer at `remote` is told: those of ours that it can reach, if there are several, and no more than there
-/// may be paths: an INIT has to fit a packet. With one only, the source address of the packet says it already, and a NAT
-/// keeps it right, unless the packet leaves from a `source` that is not to be used any more.
+/// The addresses to list to a peer at `remote`: those of ours that it can reach, at most as many as there may be paths, so that an
+/// INIT fits into a packet. A single address is not listed, because the source address of the packet is sufficient and correct
+/// behind a NAT, unless the packet is sent from a `source` that is being removed.
 pub(crate) fn listed(
     local_addrs: &[SocketAddr],
     remote: Option<SocketAddr>,
@@ -35,8 +35,8 @@ pub(crate) fn listed(
     }
 }
 
-/// Whether a peer at `source` may have the address `listed`. Nobody has one that is no host's, and only a peer on
-/// this host has its loopback addresses: to send there would be to talk to ourselves.
+/// Whether a peer at `source` can have the address `listed`. It must be a unicast address, and a loopback address only for a peer
+/// on this host: for another peer, packets to it would reach ourselves.
 pub(crate) fn is_believable(listed: IpAddr, source: IpAddr) -> bool {
     match AddressScope::of(listed) {
         AddressScope::Unusable => false,
