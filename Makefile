@@ -120,11 +120,11 @@ lines: ## check the length of files and their first lines
 	$(CARGO) xtask lines
 
 .PHONY: conformance
-conformance: ## check that every rule of the standards is implemented and tested, or marked; check quotations
+conformance: ## check that each rule of the standards has its code and test, or a reason why not; check quotations
 	$(CARGO) xtask conformance
 
 .PHONY: words
-words: ## that no retired word comes back (xtask/retired-words.toml)
+words: ## check that no retired word is used (xtask/retired-words.toml)
 	$(CARGO) xtask words
 
 .PHONY: no-std

@@ -8,9 +8,10 @@ use super::requirements::{Counts, Level, Requirement, Standards};
 
 const INTRODUCTION: &str = "# Conformance
 
-Made by `make docs` from the rules in [`docs/conformance`](conformance) and the annotations `//= rfc9260 6.1-3` in the code; do not edit.
-Each MUST, MUST NOT, SHOULD and SHOULD NOT of the standard is told in our own words, by section, with the place that implements it and
-the test that shows it, or with the reason why it is not done or does not apply. A rule may stand for several key words of the text.
+`make docs` generates this page from the rules in [`docs/conformance`](conformance) and annotations such as `//= rfc9260 6.1-3` in the
+code; do not edit it. It states each MUST, MUST NOT, SHOULD and SHOULD NOT of a standard in our own words, by section, with the code that
+implements it and the test that shows it, or with the reason why it is not done or does not apply. A rule may cover several key words of
+the text.
 ";
 
 /// What became of a requirement.
