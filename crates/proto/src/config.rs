@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use anabranch_policy::catalog::{AddIpChoice, RtoChoice};
+use anabranch_policy::catalog::{AckChoice, AddIpChoice, RtoChoice};
 use anabranch_policy::options::RtoParameters;
 use anabranch_policy::{PolicyRecipe, PolicySet};
 
@@ -104,6 +104,18 @@ pub struct AssociationConfig {
     pub own_policies: Option<OwnPolicies>,
     /// Whether `sack-handling` algorithms are executed or only counted. Default `Done`.
     pub sack_walks: SackWalks,
+    /// Whether packet counts in SACKs, which `ack-policy = dac` uses, are negotiated with the peer. Default `Negotiated`.
+    pub packet_counts: PacketCounts,
+}
+
+/// Use of the flags of a SACK for the number of packets that it acknowledges (DAC, Iyengar 2006). In RFC 9260 §3.3.4 the flags are zero.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PacketCounts {
+    /// The flags are set and read only if both ends list it in Supported Extensions.
+    #[default]
+    Negotiated,
+    /// The flags are set and read without negotiation, as in FreeBSD's stack and in the papers' simulators.
+    Assumed,
 }
 
 /// Execution of the queue walks of `sack-handling`. The result is the same in both cases, and so is
@@ -162,6 +174,11 @@ impl AssociationConfig {
         self.max_message.min(buffer)
     }
 
+    /// Whether SACKs report how many packets they acknowledge (DAC).
+    pub(crate) const fn counts_packets(&self) -> bool {
+        matches!(self.policies.ack, AckChoice::Dac(_) | AckChoice::QrDac(_))
+    }
+
     /// Whether address changes (ASCONF) are offered to the peer.
     pub(crate) const fn offers_address_changes(&self) -> bool {
         matches!(self.policies.add_ip, AddIpChoice::On(_)) && !self.single_homed
@@ -203,6 +220,7 @@ impl Default for AssociationConfig {
             policies: PolicyRecipe::default(),
             own_policies: None,
             sack_walks: SackWalks::Done,
+            packet_counts: PacketCounts::Negotiated,
         }
     }
 }

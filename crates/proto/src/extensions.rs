@@ -5,7 +5,11 @@ use alloc::vec::Vec;
 use anabranch_policy::catalog::{InterleavingChoice, NrSackChoice};
 use anabranch_wire::chunk::kind;
 
-use crate::config::AssociationConfig;
+use crate::config::{AssociationConfig, PacketCounts};
+
+/// Stands in Supported Extensions for the number of packets in the flags of SACKs. No chunk has this type, which RFC 9260 §3.2 reserves for
+/// extensions of the numbers: a peer that lists it means the same.
+pub(crate) const PACKET_COUNTS: u8 = 191;
 
 /// The extensions that both ends of an association support.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -20,8 +24,10 @@ impl Extensions {
     pub(crate) fn offered(config: &AssociationConfig) -> Self {
         let interleaving = matches!(config.policies.interleaving, InterleavingChoice::On(_));
         let nr_sack = !matches!(config.policies.nr_sack, NrSackChoice::Off(_));
+        let negotiates_counts = config.counts_packets() && config.packet_counts == PacketCounts::Negotiated;
         Self {
             ours: ChunkKinds::default()
+                .with(PACKET_COUNTS, negotiates_counts)
                 .with(kind::AUTH, config.offers_address_changes())
                 .with(kind::I_DATA, interleaving)
                 .with(kind::NR_SACK, nr_sack)

@@ -6,7 +6,7 @@ use anabranch_sim::app::{
     Bulk, Client, Conversation, Even, Objects, Paced, Reading, Requests, Server, Streams, Workload,
 };
 use anabranch_sim::{
-    AssociationConfig, CrossTraffic, DEFAULT_PORT, SackWalks, Scenario, Side, Step, Transport,
+    AssociationConfig, CrossTraffic, DEFAULT_PORT, PacketCounts, SackWalks, Scenario, Side, Step, Transport,
 };
 use anabranch_types::Seed;
 
@@ -94,6 +94,8 @@ pub(super) fn config(plan: AssociationPlan, policies: Mechanisms) -> Association
         // The simulator's clock advances by the counted number of visited elements, so the walks themselves can be
         // skipped.
         sack_walks: SackWalks::Counted,
+        // The stacks of the papers negotiate nothing, and in a simulation both ends are ours.
+        packet_counts: PacketCounts::Assumed,
         ..AssociationConfig::default()
     }
 }

@@ -27,14 +27,14 @@ use anabranch_wire::chunk::kind;
 
 use crate::address::Addresses;
 use crate::auth::{Authentication, KeyVector, RANDOM_LEN};
-use crate::config::AssociationConfig;
+use crate::config::{AssociationConfig, PacketCounts};
 use crate::endpoint::cookie::Seal;
-use crate::extensions::{ChunkKinds, Extensions};
+use crate::extensions::{ChunkKinds, Extensions, PACKET_COUNTS};
 use crate::path::PathChange;
 use crate::recv::ReceiverConfig;
 use crate::secrets::Secrets;
 use crate::send::Sender;
-use crate::transfer::{Effects, InitialTsns, Transfer};
+use crate::transfer::{Effects, InitialTsns, Negotiated, Transfer};
 
 pub use buffers::{BufferError, SendQueue};
 pub(crate) use control::{Control, LastWords};
@@ -178,8 +178,13 @@ impl Association {
         }
         self.addresses.expect(agreement.peer_tsn);
         let interleaving = self.extensions.agreed(kind::I_DATA);
-        let (streams, window) = (agreement.outbound_streams, agreement.peer_window);
-        let dropped = self.transfer.negotiated(streams, window, interleaving);
+        let dropped = self.transfer.negotiated(Negotiated {
+            outbound_streams: agreement.outbound_streams,
+            peer_window: agreement.peer_window,
+            interleaving,
+            packet_counts: self.config.packet_counts == PacketCounts::Assumed
+                || self.extensions.agreed(PACKET_COUNTS),
+        });
         if dropped > 0 {
             self.events.push(Event::Undeliverable { messages: dropped });
         }

@@ -72,7 +72,9 @@ impl Transfer {
         let outcome = self.sender.on_sack(&sack, scheduler, now);
         self.counters.received += 1;
         self.counters.chunks_reneged += u64::from(outcome.reneged);
-        let effects = self.process_ack(now, path, outcome.cumulative_advanced, sack.packet_count);
+        // Unless agreed, the flags mean nothing (RFC 9260 §3.3.4).
+        let packet_count = sack.packet_count.filter(|_| self.packet_counts);
+        let effects = self.process_ack(now, path, outcome.cumulative_advanced, packet_count);
         self.sack_scratch = [sack.blocks, sack.kept];
         Ok(effects)
     }

@@ -75,6 +75,8 @@ pub(crate) struct Transfer {
     scheduler_wakes: Option<Instant>,
     /// Random numbers for nonces and jitter of heartbeats.
     secrets: Secrets,
+    /// Whether the flags of SACKs hold the number of packets that they acknowledge.
+    packet_counts: bool,
     /// Sets whose memory the next SACK reuses.
     sack_scratch: [IntervalSet; 2],
     pub(crate) counters: SackCounters,
@@ -104,6 +106,19 @@ pub(crate) struct SackCounters {
 pub(crate) struct InitialTsns {
     pub(crate) local: Tsn,
     pub(crate) peer: Tsn,
+}
+
+/// Parameters of data transfer that the handshake negotiates.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Negotiated {
+    /// Outbound streams that the peer accepts.
+    pub(crate) outbound_streams: u16,
+    /// The peer's receive window in bytes.
+    pub(crate) peer_window: u32,
+    /// Whether messages may be interleaved (I-DATA).
+    pub(crate) interleaving: bool,
+    /// Whether SACKs report how many packets they acknowledge.
+    pub(crate) packet_counts: bool,
 }
 
 impl Transfer {
@@ -145,6 +160,7 @@ impl Transfer {
             is_finishing: false,
             scheduler_wakes: None,
             secrets,
+            packet_counts: false,
             sack_scratch: [const { IntervalSet::new() }; 2],
             counters: SackCounters::default(),
         }
@@ -155,9 +171,16 @@ impl Transfer {
         self.secrets.split()
     }
 
-    /// Applies the negotiated streams and window. Returns the number of queued messages that were dropped, because the peer does
+    /// Applies what the handshake negotiated. Returns the number of queued messages that were dropped, because the peer does
     /// not accept their streams.
-    pub(crate) fn negotiated(&mut self, outbound_streams: u16, peer_window: u32, interleaving: bool) -> u64 {
+    pub(crate) fn negotiated(&mut self, negotiated: Negotiated) -> u64 {
+        let Negotiated {
+            outbound_streams,
+            peer_window,
+            interleaving,
+            packet_counts,
+        } = negotiated;
+        self.packet_counts = packet_counts;
         let scheduler = &mut *self.policies.stream_scheduler;
         let refused = self
             .sender

@@ -40,7 +40,7 @@ impl Transfer {
     /// Writes a SACK of this form into a packet for `path`, if it fits.
     pub(crate) fn write_sack(&mut self, form: SackForm, path: PathId, packet: &mut PacketBuilder<'_>) {
         let form = SackForm {
-            reports_packet_count: self.policies.ack.reports_packet_count(),
+            reports_packet_count: self.packet_counts && self.policies.ack.reports_packet_count(),
             ..form
         };
         if self.receiver.write_sack(packet, form) {

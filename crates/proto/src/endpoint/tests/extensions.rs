@@ -1,8 +1,10 @@
 //! Authentication and address changes in the handshake (RFC 4895 §6, RFC 5061 §4.2.7, §6). What is offered, and who is refused?
 
-use anabranch_wire::{Auth, HmacId};
+use anabranch_wire::{Auth, GapBlock, HmacId, OutboundSack};
 
 use super::*;
+use crate::PacketCounts;
+use crate::extensions::PACKET_COUNTS;
 
 /// The parameters of a peer that lists these extensions, and its part of the key if it has one of that length.
 fn lists(kinds: &[u8], random: Option<usize>) -> Vec<u8> {
@@ -306,4 +308,71 @@ fn data_is_authenticated_if_the_peer_requires_it() {
         Vec::<Vec<u8>>::new(),
         "without RANDOM nothing is authenticated"
     );
+}
+
+/// A peer that lists these types in Supported Extensions.
+fn is_joined_with(endpoint: &mut Endpoint, supported: &[u8]) -> VerificationTag {
+    let mut parameters = ParameterWriter::new();
+    parameters.push_supported_extensions(supported);
+    let call = init(5, parameters.finish());
+    let answer = hears(endpoint, START, peer(2), VerificationTag::ZERO, &call);
+    let (tag, cookie) = tag_and_cookie(&answer);
+    hears(endpoint, START, peer(2), tag, &CookieEcho { cookie: &cookie });
+    tag
+}
+
+/// RFC 9260 §3.3.4 has them zero, unless both ends agreed on the number of packets.
+#[test]
+fn sack_flags_are_zero_unless_packet_counts_were_negotiated() {
+    for (supported, packet_counts, expected) in [
+        (&[][..], PacketCounts::Negotiated, None),
+        (&[PACKET_COUNTS], PacketCounts::Negotiated, Some(1)),
+        (&[], PacketCounts::Assumed, Some(1)),
+    ] {
+        let mut endpoint = endpoint_with(AssociationConfig {
+            packet_counts,
+            ..config()
+        });
+        let tag = is_joined_with(&mut endpoint, supported);
+        let answer = hears(&mut endpoint, START, peer(2), tag, &DATA);
+        let packet = Packet::parse(&answer[0]).expect("a packet in order");
+        let mut chunks = packet.chunks().flatten().flat_map(RawChunk::decode);
+        let Some(Chunk::Sack(sack)) = chunks.next() else {
+            panic!("the first packet is acknowledged at once")
+        };
+        assert_eq!(sack.packet_count(), expected, "{packet_counts:?}, {supported:?}");
+    }
+}
+
+/// Each SACK stands for one packet unless both ends agreed that it says how many: two then mean a loss, where three are needed.
+#[test]
+fn packet_counts_of_a_peer_are_ignored_unless_negotiated() {
+    for supported in [&[][..], &[PACKET_COUNTS]] {
+        let mut endpoint = endpoint();
+        let tag = is_joined_with(&mut endpoint, supported);
+        for _ in 0..5 {
+            let id = endpoint.associations().map(Association::id).next().expect("one");
+            let mut association = endpoint.association_mut(id).expect("it lives");
+            association.send(Message::new(StreamId(0), "data")).expect("room");
+            drop(association);
+            assert!(kinds(&said(&mut endpoint, START)).contains(&kind::DATA));
+        }
+        let later = START + core::time::Duration::from_millis(50);
+        let mut answered = Vec::new();
+        for end in [3, 5] {
+            let sack = OutboundSack {
+                cumulative: Tsn(tag.0.wrapping_sub(1)),
+                a_rwnd: 100_000,
+                packet_count: Some(2),
+                blocks: &[GapBlock { start: 2, end }],
+                duplicates: &[],
+            };
+            answered = kinds(&hears(&mut endpoint, later, peer(2), tag, &sack));
+        }
+        assert_eq!(
+            answered.contains(&kind::DATA),
+            !supported.is_empty(),
+            "{answered:?}"
+        );
+    }
 }

@@ -1,0 +1,158 @@
+//! Limits of an endpoint. Who is refused when memory or slots are used up, and who is not?
+
+use super::*;
+use crate::CloseReason;
+
+const MIB: u64 = 1 << 20;
+
+fn limited(limits: EndpointConfig) -> Endpoint {
+    let config = EndpointConfig {
+        local: vec![here()],
+        accept: Some(config()),
+        ..limits
+    };
+    Endpoint::new(config, Seed(1))
+}
+
+/// A peer whose messages all wait for one that never comes; gives its tag.
+fn hoards(endpoint: &mut Endpoint, number: u8, messages: u32) -> VerificationTag {
+    let tag = is_joined_from(endpoint, peer(number), 1_000 + u32::from(number), &[]);
+    for index in 0..messages {
+        let early = Data {
+            tsn: Tsn(1 + index),
+            ssn: Ssn(1 + index as u16),
+            payload: &[7; 1_200],
+            ..DATA
+        };
+        hears(endpoint, START, peer(number), tag, &early);
+    }
+    tag
+}
+
+fn is_open(endpoint: &Endpoint) -> bool {
+    !endpoint.associations().any(Association::is_closed)
+}
+
+#[test]
+fn hoarding_peers_share_the_receive_memory_and_leave_room_for_others() {
+    let mut endpoint = limited(EndpointConfig {
+        receive_memory: MIB,
+        ..EndpointConfig::default()
+    });
+    for number in 10..20 {
+        hoards(&mut endpoint, number, 500);
+    }
+    assert!(
+        endpoint.receive_memory() <= 2 * MIB,
+        "{}",
+        endpoint.receive_memory()
+    );
+    assert!(endpoint.counters().data_refused > 1_000);
+    assert!(is_open(&endpoint));
+    events(&mut endpoint);
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    hears(&mut endpoint, START, peer(2), tag, &DATA);
+    assert!(events(&mut endpoint).contains(&Event::Readable));
+}
+
+/// Whoever holds too much is told that its window is closed, and goes on when there is memory again.
+#[test]
+fn used_up_receive_memory_closes_the_window_until_some_is_free() {
+    let mut endpoint = limited(EndpointConfig {
+        receive_memory: MIB,
+        ..EndpointConfig::default()
+    });
+    let tag = hoards(&mut endpoint, 10, 1_000);
+    let window = |packets: &[Vec<u8>]| {
+        let packet = Packet::parse(&packets[0]).expect("a packet in order");
+        let mut chunks = packet.chunks().flatten().flat_map(RawChunk::decode);
+        chunks.find_map(|chunk| match chunk {
+            Chunk::Sack(sack) => Some(sack.a_rwnd),
+            _ => None,
+        })
+    };
+    let more = Data {
+        tsn: Tsn(5_000),
+        ssn: Ssn(5_000),
+        payload: &[7; 1_200],
+        ..DATA
+    };
+    let answer = hears(&mut endpoint, START, peer(10), tag, &more);
+    assert_eq!(window(&answer), Some(0));
+    // What all wait for is taken in any case.
+    let missing = endpoint
+        .associations()
+        .map(|one| one.transfer.receiver.cumulative());
+    let missing = missing.last().expect("one").0.wrapping_add(1);
+    let first = Data {
+        tsn: Tsn(missing),
+        ssn: Ssn(0),
+        ..DATA
+    };
+    hears(&mut endpoint, START, peer(10), tag, &first);
+    assert!(events(&mut endpoint).contains(&Event::Readable));
+    let id = endpoint.associations().map(Association::id).next().expect("one");
+    let mut association = endpoint.association_mut(id).expect("it lives");
+    while association.receive().is_some() {}
+    drop(association);
+    assert_eq!(endpoint.receive_memory(), 0);
+    let answer = hears(
+        &mut endpoint,
+        START,
+        peer(10),
+        tag,
+        &Data {
+            ssn: Ssn(5_001),
+            ..more
+        },
+    );
+    assert!(window(&answer) > Some(100_000));
+}
+
+#[test]
+fn ended_association_frees_what_cannot_be_delivered_and_keeps_what_can() {
+    let mut endpoint = endpoint();
+    let tag = hoards(&mut endpoint, 10, 100);
+    assert!(endpoint.receive_memory() > 100 * 1_200);
+    let other = Data {
+        tsn: Tsn(101),
+        stream: StreamId(1),
+        ..DATA
+    };
+    hears(&mut endpoint, START, peer(10), tag, &other);
+    let abort = OutboundAbort {
+        tag_reflected: false,
+        causes: Vec::new(),
+    };
+    hears(&mut endpoint, START, peer(10), tag, &abort);
+    let closed = |event: &Event| matches!(event, Event::Closed(CloseReason::AbortedByPeer(_)));
+    assert!(events(&mut endpoint).iter().any(closed));
+    assert!(endpoint.receive_memory() < 1_000, "{}", endpoint.receive_memory());
+    let id = endpoint.associations().map(Association::id).next().expect("one");
+    let mut association = endpoint.association_mut(id).expect("it is not forgotten");
+    assert_eq!(
+        association.receive().map(|message| message.stream),
+        Some(StreamId(1))
+    );
+    assert_eq!(association.receive(), None);
+}
+
+//= rfc9260 5.1-16
+#[test]
+fn associations_of_one_source_prefix_are_limited() {
+    let mut endpoint = limited(EndpointConfig {
+        max_associations_per_prefix: 2,
+        ..EndpointConfig::default()
+    });
+    let from = |port| SocketAddr::new(peer(2).ip(), port);
+    is_joined_from(&mut endpoint, from(1), 5, &[]);
+    let last = endpoint.associations().map(Association::id).last().expect("one");
+    is_joined_from(&mut endpoint, from(2), 6, &[]);
+    let third = init(7, Vec::new());
+    let answer = hears(&mut endpoint, START, from(3), VerificationTag::ZERO, &third);
+    assert_eq!(kinds(&answer), [kind::ABORT]);
+    assert_eq!(endpoint.counters().refused, 1);
+    is_joined_from(&mut endpoint, peer(3), 8, &[]);
+    endpoint.forget(last);
+    is_joined_from(&mut endpoint, from(3), 7, &[]);
+}
