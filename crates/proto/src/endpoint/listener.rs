@@ -21,6 +21,7 @@ use crate::auth::{BadRandom, KeyVector, KeyVectorReader};
 use crate::config::{AssociationConfig, MIN_RECEIVE_BUFFER};
 use crate::extensions::{ChunkKinds, Extensions};
 use crate::handshake::{self, HostName};
+use crate::path::max_packet;
 use crate::secrets::TieTags;
 
 /// Length of common header, chunk header and fixed fields of an INIT ACK.
@@ -285,7 +286,11 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
         optional.push(one(|alone| handshake::push_extensions(&extensions, None, alone)));
     }
     optional.extend(addresses_and_unrecognized(inbound, wishes, answer));
-    let limit = (inbound.packet.len() * MAX_AMPLIFICATION).saturating_sub(INIT_ACK_FIXED);
+    // A packet that needs fragmentation may never arrive, and a retransmitted INIT gets the same one.
+    let path = max_packet(&inbound.arrival, config.mtu).into();
+    let limit = (inbound.packet.len() * MAX_AMPLIFICATION)
+        .min(path)
+        .saturating_sub(INIT_ACK_FIXED);
     let chunk = OutboundInit {
         acknowledges: true,
         initiate_tag: answer.local_tag,

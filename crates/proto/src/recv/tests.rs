@@ -206,6 +206,35 @@ fn delivered_message_has_its_stream_and_ppid() {
     assert_eq!(host.receive_all(), [expected]);
 }
 
+/// SCTP does not use the PPID (RFC 9260 §3.3.1), so a difference is not worth an association.
+#[test]
+fn message_has_the_ppid_of_its_first_fragment_in_any_order_of_arrival() {
+    let part = |tsn, part, ppid, payload| Data {
+        ppid: Ppid(ppid),
+        ..fragment(tsn, 0, part, payload)
+    };
+    let parts = [
+        part(10, "B", 1, b"a"),
+        part(11, "", 2, b"b"),
+        part(12, "E", 3, b"c"),
+    ];
+    for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]] {
+        let mut host = Host::new();
+        for index in order {
+            host.packet(&[parts[index]]);
+        }
+        let messages = host.receive_all();
+        let [message] = &messages[..] else {
+            panic!("{messages:?}")
+        };
+        assert_eq!(
+            (&message.payload[..], message.ppid),
+            (&b"abc"[..], Ppid(1)),
+            "{order:?}"
+        );
+    }
+}
+
 //= rfc9260 6.2-17
 #[test]
 fn gap_is_reported_until_it_is_filled() {

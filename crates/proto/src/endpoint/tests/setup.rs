@@ -152,6 +152,28 @@ fn init_ack_goes_to_the_source_with_tags_and_cookie() {
     assert!(kinds.contains(&anabranch_wire::parameter::kind::STATE_COOKIE));
 }
 
+/// What it need not say it does not say, before IP has to fragment it.
+#[test]
+fn init_ack_to_a_long_init_fits_the_path() {
+    let mut parameters = ParameterWriter::new();
+    for _ in 0..1_000 {
+        parameters.push_raw(0xc0de, &[7; 12]);
+    }
+    let header = CommonHeader {
+        source_port: DEFAULT_PORT,
+        destination_port: DEFAULT_PORT,
+        tag: VerificationTag::ZERO,
+    };
+    let mut bytes = Vec::new();
+    let mut packet = PacketBuilder::new(&mut bytes, header, 20_000);
+    packet.push(&init(5, parameters.finish())).expect("room");
+    packet.finish();
+    let answer = hears_bytes(&mut endpoint(), START, peer(2), &bytes);
+    assert_eq!(kinds(&answer), [kind::INIT_ACK]);
+    // 1,500 bytes, less the headers of IPv4 and UDP.
+    assert!(answer[0].len() <= 1_472, "{}", answer[0].len());
+}
+
 //= rfc9260 3.3.2-3, 3.3.2.1.4-2, 5.1.2-2, 5.1.2-3
 #[test]
 fn init_with_host_name_is_answered_with_abort() {

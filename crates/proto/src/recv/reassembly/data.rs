@@ -15,16 +15,20 @@ use crate::recv::tracker::Tracker;
 use crate::recv::window::Window;
 use crate::violation::Violation;
 
-/// The fields that all fragments of a message have in common.
-///
-/// RFC 9260 §3.3.1 and §6.9 require it of stream, SSN and U bit. The PPID belongs to the message, too, so fragments with different
-/// PPIDs contradict each other.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The fields of a DATA chunk that concern its message.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Label {
     stream: StreamId,
     /// `None` for unordered messages, whose SSN MUST be ignored (RFC 9260 §3.3.1).
     ssn: Option<Ssn>,
     ppid: Ppid,
+}
+
+impl fragments::Label for Label {
+    /// RFC 9260 §3.3.1 and §6.9 require it of stream, SSN and U bit. SCTP does not use the PPID; that of the first fragment is the message's.
+    fn agrees(&self, other: &Self) -> bool {
+        (self.stream, self.ssn) == (other.stream, other.ssn)
+    }
 }
 
 impl Label {
@@ -111,19 +115,19 @@ impl DataReassembly {
     ) -> Result<(), Violation> {
         window.hold(data.payload.len());
         let piece = Bytes::copy_from_slice(data.payload);
-        let payload = if data.flags.beginning && data.flags.ending {
-            piece
+        let (ppid, payload) = if data.flags.beginning && data.flags.ending {
+            (data.ppid, piece)
         } else {
             let Some(joined) = self.fragments.insert(fragment(data, tsn), piece) else {
                 return Ok(());
             };
             window.join(joined.pieces);
-            joined.payload
+            (joined.label.ppid, joined.payload)
         };
         let unordered = data.flags.unordered;
         let message = ReceivedMessage {
             stream: data.stream,
-            ppid: data.ppid,
+            ppid,
             unordered,
             payload,
         };

@@ -25,14 +25,26 @@ const MIXED: Violation = Violation::Protocol("fragments of one message disagree 
 
 /// The place of a fragment among others.
 pub(super) trait Place: Copy + Ord {
-    /// The fields that all fragments of a message have in common, apart from their places.
-    type Label: Copy + Eq;
+    /// The fields of a fragment that concern its message, apart from its place.
+    type Label: Label;
 
     /// The place `count` fragments later.
     fn ahead(self, count: u64) -> Self;
 
     /// The place before; it may be one that no fragment can have.
     fn previous(self) -> Self;
+}
+
+/// The fields of a fragment that concern its message.
+pub(super) trait Label: Copy {
+    /// Whether both fragments can belong to one message.
+    fn agrees(&self, other: &Self) -> bool;
+}
+
+impl Label for () {
+    fn agrees(&self, (): &Self) -> bool {
+        true
+    }
 }
 
 impl Place for UnwrappedTsn {
@@ -59,7 +71,9 @@ pub(super) struct Fragment<P: Place> {
 
 /// A reassembled message and the number of its fragments.
 #[derive(Debug)]
-pub(super) struct Joined {
+pub(super) struct Joined<L> {
+    /// Of the first fragment.
+    pub(super) label: L,
     pub(super) payload: Bytes,
     pub(super) pieces: usize,
 }
@@ -67,6 +81,7 @@ pub(super) struct Joined {
 /// Fragments of one message in consecutive places.
 #[derive(Debug)]
 struct Run<L> {
+    /// Of its first fragment.
     label: L,
     begins: bool,
     ends: bool,
@@ -135,7 +150,7 @@ impl<P: Place> Fragments<P> {
         let before = before.filter(|_| !fragment.beginning);
         let after = after.filter(|_| !fragment.ending);
         let same_message = || before.into_iter().chain(after);
-        if same_message().any(|run| run.label != fragment.label) {
+        if same_message().any(|run| !run.label.agrees(&fragment.label)) {
             return Err(MIXED);
         }
         let bytes = fragment.len + same_message().map(|run| run.bytes).sum::<usize>();
@@ -148,7 +163,7 @@ impl<P: Place> Fragments<P> {
 
     //= rfc9260 6-11, 6-12, 6.9-1, 6.9-15
     /// Adds a checked fragment; returns the message if it is complete now.
-    pub(super) fn insert(&mut self, fragment: Fragment<P>, piece: Bytes) -> Option<Joined> {
+    pub(super) fn insert(&mut self, fragment: Fragment<P>, piece: Bytes) -> Option<Joined<P::Label>> {
         let first = self.append_or_open(&fragment, piece);
         if !fragment.ending
             && let Some(rest) = self.runs.remove(&fragment.place.ahead(1))
@@ -231,12 +246,13 @@ impl<L: Copy> Run<L> {
         self.pieces = rest.pieces;
     }
 
-    fn join(self) -> Joined {
+    fn join(self) -> Joined<L> {
         let mut payload = Vec::with_capacity(self.bytes);
         for piece in &self.pieces {
             payload.extend_from_slice(piece);
         }
         Joined {
+            label: self.label,
             payload: Bytes::from(payload),
             pieces: self.pieces.len(),
         }

@@ -58,10 +58,6 @@ fn contradictory_fragments_are_a_violation() {
             ..ending
         },
         Data {
-            ppid: Ppid(1),
-            ..ending
-        },
-        Data {
             stream: StreamId(1),
             ..ending
         },
