@@ -1,4 +1,4 @@
-//! Tests of address reconfiguration (ASCONF). What may a peer change, and what may somebody who only pretends to be the peer?
+//! Tests of address reconfiguration (ASCONF): what a peer may change, and that an attacker who poses as the peer may not.
 
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -19,21 +19,21 @@ use crate::{Association, AssociationConfig, DEFAULT_PORT, Endpoint, EndpointConf
 mod rules;
 
 const ID: AssociationId = AssociationId(0);
-/// After the handshake and the first heartbeats.
+/// A time after the handshake and the first heartbeats.
 const LATER: Instant = Instant::from_nanos(5_000_000_000);
 
 fn at(network: u8, host: u8) -> SocketAddr {
     SocketAddr::from(([10, network, 0, host], DEFAULT_PORT))
 }
 
-/// Two endpoints with a wire between them that loses nothing and takes no time.
+/// Two endpoints and a network between them without loss and delay.
 struct Pair {
     alice: Endpoint,
     bob: Endpoint,
 }
 
 impl Pair {
-    /// Both with an address in each of so many networks, associated.
+    /// Both endpoints have an address in each of `networks` networks, and an association.
     fn with(networks: u8) -> Self {
         let endpoint = |host: u8| {
             let config = EndpointConfig {
@@ -56,7 +56,7 @@ impl Pair {
         pair
     }
 
-    /// Both say what they have to say, until nobody says anything more.
+    /// Exchanges packets until neither endpoint sends anything more.
     fn talk(&mut self, now: Instant) {
         for endpoint in [&mut self.alice, &mut self.bob] {
             endpoint.handle_timeout(now);
@@ -77,7 +77,7 @@ impl Pair {
         }
     }
 
-    /// Bob loses his state, and calls Alice from where he was.
+    /// Bob loses his state and sends Alice an INIT from the same address.
     fn bob_begins_anew(&mut self) {
         let Association { local, peer, .. } = self.alices();
         let config = AssociationConfig {
@@ -107,7 +107,7 @@ impl Pair {
         self.bob.association(ID).expect("it lives")
     }
 
-    /// Where Bob sends to.
+    /// Alice's addresses, as Bob knows them.
     fn alice_is_at(&self) -> Vec<IpAddr> {
         let mut known: Vec<IpAddr> = self
             .bobs()
@@ -121,7 +121,7 @@ impl Pair {
         known
     }
 
-    /// A packet from Alice with whatever `fill` puts into it.
+    /// A packet from Alice with the chunks that `fill` writes.
     fn alices_packet(&self, fill: impl FnOnce(&Association, &mut PacketBuilder<'_>)) -> Vec<u8> {
         let alice = self.alices();
         let header = CommonHeader {
@@ -136,7 +136,7 @@ impl Pair {
         bytes
     }
 
-    /// The same, of a chunk that her key vouches for.
+    /// The same with one chunk, authenticated with the association's key.
     fn vouched(&self, chunk: &impl WriteChunk) -> Vec<u8> {
         self.alices_packet(|alice, packet| {
             let authentication = alice.authentication.as_ref().expect("offered");
@@ -144,7 +144,7 @@ impl Pair {
         })
     }
 
-    /// Bob gets a packet from an address in `network`; what he answers, in words.
+    /// Delivers a packet to Bob from an address in `network`. Returns his reply as text.
     fn bob_hears(&mut self, network: u8, bytes: &[u8]) -> Vec<String> {
         let path = PathAddr {
             local: at(network.min(1), 2),
@@ -155,7 +155,7 @@ impl Pair {
         answers.iter().map(|(_, bytes)| words(bytes)).collect()
     }
 
-    /// The question that comes next, with these requests.
+    /// The next ASCONF chunk of Alice, with these requests.
     fn question(&self, requests: &ParameterWriter) -> OutboundAsconf {
         OutboundAsconf {
             number: AsconfNumber(self.alices().local.initial_tsn.0),
@@ -164,7 +164,7 @@ impl Pair {
         }
     }
 
-    /// Bob's answer to these requests, without the names of his chunks.
+    /// Bob's reply to these requests, without the names of its chunks.
     fn asks(&mut self, requests: &ParameterWriter) -> String {
         let question = self.vouched(&self.question(requests));
         let answers = self.bob_hears(0, &question);
@@ -364,7 +364,7 @@ fn asconf_without_valid_auth_is_discarded() {
     assert!(pair.bobs().is_connected());
 }
 
-/// Puts the right checksum on a packet that was changed.
+/// Corrects the checksum of a packet that was changed.
 fn reseal(bytes: &mut Vec<u8>) {
     let packet = Packet::parse_unverified(bytes).expect("a packet");
     let mut copy = Vec::new();
@@ -441,7 +441,7 @@ fn authenticated_asconf_from_a_new_address_is_accepted() {
         list
     };
     let question = pair.question(&moved);
-    // Bob's socket listens at its old address still.
+    // Bob's socket still receives at its old address.
     let path = PathAddr {
         local: at(0, 2),
         remote: at(7, 1),
@@ -475,7 +475,7 @@ fn authenticated_asconf_from_a_new_address_is_accepted() {
 }
 
 //= rfc5061 5.3-4, 5.3-5, 5.3-28, 5.3-29
-/// RFC 5061 §5.3 F14: an added address is used after it was confirmed, also if it is the only one that is left.
+/// RFC 5061 §5.3 F14: an added address is used only after it was confirmed, even if it is the only one left.
 #[test]
 fn unconfirmed_only_address_gets_only_heartbeats() {
     let mut pair = Pair::with(1);
@@ -567,7 +567,7 @@ fn asconf_is_retransmitted_unchanged_with_back_off() {
             let asconf = packet.chunks().flatten().find(|raw| raw.kind == kind::ASCONF);
             questions.extend(asconf.map(|raw| (now, raw.bytes.to_vec())));
         }
-        // A second change waits for its turn.
+        // A second change is queued.
         let _ = pair
             .alice
             .association_mut(ID)
@@ -645,8 +645,8 @@ fn handshake_negotiates_authentication_without_errors() {
     assert!(matches!(first, Some(Ok(Chunk::Auth(_)))));
 }
 
-/// A path's number may be another's soon after it is gone. Whoever answers late would confirm an address of another host:
-/// what proves an address is the answer to a heartbeat there (RFC 9260 §5.4).
+/// The id of a removed path may soon belong to another path, so a late ASCONF ACK could confirm another host's address.
+/// Only the answer to a HEARTBEAT sent to an address confirms it (RFC 9260 §5.4).
 #[test]
 fn asconf_ack_does_not_confirm_a_reused_path_id() {
     let mut pair = Pair::with(2);
@@ -703,7 +703,7 @@ fn restarted_peer_does_not_learn_a_removed_address() {
     let mut alices = pair.alice.association_mut(ID).expect("it lives");
     alices.remove_local_address(at(1, 1)).expect("there is another");
     drop(alices);
-    // The question is lost.
+    // The ASCONF is lost.
     said(&mut pair.alice, LATER);
     pair.bob_begins_anew();
     assert_eq!(pair.alice_is_at(), [at(0, 1).ip()]);

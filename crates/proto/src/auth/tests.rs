@@ -1,4 +1,4 @@
-//! Tests of authentication (AUTH chunks). Which codes are accepted?
+//! Tests of authentication (AUTH chunks): which HMACs are accepted.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use anabranch_wire::{
 
 use super::{Algorithm, Authentication, BadRandom, KeyVector, KeyVectorReader, Verdict};
 
-/// Two ends after a handshake, with what each of them shared before.
+/// Two endpoints after a handshake, each with its shared key.
 fn ends(shared: [&[u8]; 2]) -> (Authentication, Authentication) {
     let (mut alice, mut bob) = (Authentication::new(&[1; 32]), Authentication::new(&[2; 32]));
     alice.agree(Some(bob.ours().clone()), shared[0]);
@@ -37,7 +37,7 @@ fn packet_of(sender: &Authentication) -> Vec<u8> {
     buffer
 }
 
-/// What `receiver` thinks of the AUTH chunk in `bytes`.
+/// The verdict of `receiver` on the AUTH chunk in `bytes`.
 fn judged(receiver: &Authentication, bytes: &[u8]) -> Verdict {
     let packet = Packet::parse_unverified(bytes).expect("a packet");
     let raw = packet
@@ -176,7 +176,7 @@ fn auth_overhead_is_header_and_hmac() {
     assert_eq!(Authentication::new(&[1; 32]).overhead(), 0);
 }
 
-/// The packet of `sender` with a change that its code covers.
+/// A packet of `sender` with a change made before its HMAC is computed.
 fn resealed(sender: &Authentication, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
     let mut packet = packet_of(sender);
     let covered = &mut packet[CommonHeader::LEN + 4..];

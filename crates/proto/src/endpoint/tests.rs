@@ -1,4 +1,4 @@
-//! Tests of the endpoint. What does it make of peers that begin, restart and end in unusual ways?
+//! Tests of the endpoint: helpers that play the peer, and one module for each subject.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -44,7 +44,7 @@ fn config() -> AssociationConfig {
     }
 }
 
-/// With one address, listening.
+/// A listening endpoint with one address.
 fn endpoint() -> Endpoint {
     endpoint_with(config())
 }
@@ -66,7 +66,7 @@ fn listening(here: SocketAddr, accept: AssociationConfig) -> Endpoint {
     Endpoint::new(config, Seed(1))
 }
 
-/// A packet from `remote`, and what is answered at once.
+/// Delivers a packet with one chunk from `remote`. Returns the packets sent in reply.
 fn hears(
     endpoint: &mut Endpoint,
     now: Instant,
@@ -78,7 +78,7 @@ fn hears(
     hears_bytes(endpoint, now, remote, &bytes)
 }
 
-/// The same with two chunks.
+/// Like [`hears`], with two chunks.
 fn hears_both(
     endpoint: &mut Endpoint,
     remote: SocketAddr,
@@ -140,7 +140,7 @@ fn listing(addresses: &[IpAddr]) -> Vec<u8> {
     parameters.finish()
 }
 
-/// What the peer says of itself in INIT and INIT ACK.
+/// An INIT of the peer; with `acknowledges` set, an INIT ACK.
 fn init(tag: u32, parameters: Vec<u8>) -> OutboundInit {
     OutboundInit {
         acknowledges: false,
@@ -165,7 +165,7 @@ fn init_ack(tag: u32, addresses: &[IpAddr]) -> OutboundInit {
     }
 }
 
-/// The tag that an INIT or INIT ACK names, and the cookie if it has one.
+/// The initiate tag of an INIT or INIT ACK, and its state cookie if it has one.
 fn tag_and_cookie(packets: &[Vec<u8>]) -> (VerificationTag, Vec<u8>) {
     let packet = Packet::parse(&packets[0]).expect("a packet in order");
     let chunk = packet.chunks().flatten().next().expect("a chunk");
@@ -186,12 +186,12 @@ fn events(endpoint: &mut Endpoint) -> Vec<Event> {
         .collect()
 }
 
-/// The peer at `peer(2)` completes a handshake; gives the tag of packets to the endpoint.
+/// The peer at `peer(2)` completes a handshake. Returns the verification tag of packets to the endpoint.
 fn is_joined(endpoint: &mut Endpoint, tag: u32, addresses: &[IpAddr]) -> VerificationTag {
     is_joined_from(endpoint, peer(2), tag, addresses)
 }
 
-/// The same from elsewhere.
+/// Like [`is_joined`], with the peer at another address.
 fn is_joined_from(
     endpoint: &mut Endpoint,
     remote: SocketAddr,
@@ -206,7 +206,7 @@ fn is_joined_from(
     tag
 }
 
-/// The endpoint calls `peer(2)`; gives the tag of packets to the endpoint.
+/// The endpoint sends an INIT to `peer(2)`. Returns the verification tag of packets to the endpoint.
 fn calls(endpoint: &mut Endpoint) -> (AssociationId, VerificationTag) {
     let id = endpoint
         .connect(START, &[peer(2)], &config())
@@ -215,7 +215,7 @@ fn calls(endpoint: &mut Endpoint) -> (AssociationId, VerificationTag) {
     (id, tag)
 }
 
-/// The call of the peer at `peer(2)` crosses that of the endpoint, whose tag is `tag`.
+/// The peer at `peer(2)` sends an INIT too, which crosses that of the endpoint, whose tag is `tag`.
 fn calls_back(endpoint: &mut Endpoint, tag: VerificationTag, peers_tag: u32) {
     let init = init(peers_tag, Vec::new());
     let answer = hears(endpoint, START, peer(2), VerificationTag::ZERO, &init);

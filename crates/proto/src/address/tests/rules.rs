@@ -1,4 +1,5 @@
-//! Rules of RFC 5061 for both ends of a change of addresses. Numbers, timers, and which addresses carry what meanwhile?
+//! Tests of the rules of RFC 5061 for both ends of an address change: serial numbers, timers, and which addresses are used
+//! meanwhile.
 
 use super::*;
 use crate::AddressError;
@@ -17,7 +18,7 @@ fn says(endpoint: &mut Endpoint, text: &'static str) -> Vec<(PathAddr, Vec<u8>)>
     said(endpoint, LATER)
 }
 
-/// The ASCONF chunks among `packets`: number, address and ids of the requests.
+/// The ASCONF chunks among `packets`: serial number, address, and correlation ids of the requests.
 fn questions(packets: &[(PathAddr, Vec<u8>)]) -> Vec<(u32, IpAddr, Vec<u32>)> {
     let mut found = Vec::new();
     for (_, bytes) in packets {
@@ -44,7 +45,7 @@ fn asconf_numbers_start_at_the_initial_tsn() {
     assert_eq!(questions(&sent), [(first, at(0, 1).ip(), vec![0, 1])]);
     let rto = pair.alices().path_facts()[0].rto;
     assert_eq!(pair.alices().addresses.deadline(), Some(LATER + rto), "T4 runs");
-    // The answer is late, and what is missing counts as an error until it comes.
+    // The ASCONF ACK is late, and the timeout counts as an error until it arrives.
     pair.alice.handle_timeout(LATER + rto);
     assert_eq!(pair.alices().path_facts()[0].errors, 1);
     deliver(sent, &mut pair.bob);
@@ -68,7 +69,7 @@ fn asconf_numbers_start_at_the_initial_tsn() {
 }
 
 //= rfc5061 5.1.1-1, 5.1.1-2
-/// A second change waits for the answer to the first.
+/// A second change waits for the ASCONF ACK of the first.
 #[test]
 fn one_asconf_is_outstanding_at_a_time() {
     let mut pair = Pair::with(1);
@@ -122,7 +123,7 @@ fn address_being_deleted_receives_but_is_no_source() {
 }
 
 //= rfc5061 5.3-32, 5.3-33
-/// Bob may use the address before Alice has his answer (RFC 5061 §5.3).
+/// Bob may use the address before Alice has his ASCONF ACK (RFC 5061 §5.3).
 #[test]
 fn data_to_an_address_being_added_is_accepted() {
     let mut pair = Pair::with(1);
@@ -205,7 +206,7 @@ fn wildcard_adds_the_source_of_the_packet() {
 }
 
 //= rfc5061 5.1.1-4, 5.1.1-6, 5.2-6, 5.2-8, 5.2-9
-/// Answers that do not fit are kept until the question is repeated.
+/// ASCONF ACKs that do not fit in the reply are kept until the ASCONF is retransmitted.
 #[test]
 fn bundled_asconfs_are_all_applied_and_acked_in_order() {
     let mut pair = Pair::with(1);

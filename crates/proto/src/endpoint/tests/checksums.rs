@@ -1,4 +1,4 @@
-//! Tests of checksum offloading. Who writes checksums, and who checks them?
+//! Tests of checksum offloading: when the endpoint writes and verifies checksums itself.
 
 use super::*;
 

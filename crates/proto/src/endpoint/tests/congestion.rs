@@ -1,4 +1,4 @@
-//! Congestion control of an association (RFC 9260 §7.2). What do SACKs, losses and pauses make of the window of a path?
+//! Tests of congestion control of an association (RFC 9260 §7.2): effects of SACKs, losses and idle periods on cwnd.
 
 use core::time::Duration;
 
@@ -7,7 +7,7 @@ use anabranch_wire::{GapBlock, OutboundSack};
 
 use super::*;
 
-/// A window of the letter of RFC 9260, full packets of 1,460 bytes of chunk, no limit to bursts.
+/// Congestion control exactly as in RFC 9260, with 1,460 bytes of chunks in a full packet and no limit to bursts.
 fn by_the_letter() -> AssociationConfig {
     let mut policies = PolicyRecipe::rfc9260();
     for (name, value) in [("pmtu", "fixed"), ("burst", "unlimited"), ("cc.growth", "cuc-v2")] {
@@ -16,11 +16,11 @@ fn by_the_letter() -> AssociationConfig {
     AssociationConfig { policies, ..config() }
 }
 
-/// An endpoint whose peer takes everything, and the tag of packets to it.
+/// An endpoint whose peer has an unlimited window, and the verification tag of packets to the endpoint.
 struct Transfer {
     endpoint: Endpoint,
     tag: VerificationTag,
-    /// The next TSN that leaves, counted from 0.
+    /// The number of the next DATA chunk, counted from 0.
     sent: u32,
     now: Instant,
 }
@@ -46,7 +46,7 @@ impl Transfer {
         self.facts().max_data_chunk.into()
     }
 
-    /// Hands over messages that fill one packet each; gives how many chunks leave.
+    /// Enqueues messages that fill one packet each. Returns how many chunks are sent.
     fn hands_over(&mut self, messages: u32) -> u32 {
         let payload = usize::from(self.facts().max_data_chunk) - Data::HEADER_LEN;
         self.hands_over_of(messages, payload)
@@ -78,7 +78,7 @@ impl Transfer {
         left
     }
 
-    /// The peer has the first `cumulative` chunks, and those that `blocks` say behind them.
+    /// A SACK arrives for the first `cumulative` chunks and for `blocks` above them. Returns how many chunks are sent.
     fn is_acknowledged(&mut self, cumulative: u32, blocks: &[GapBlock]) -> u32 {
         let sack = OutboundSack {
             cumulative: Tsn(self.tag.0.wrapping_add(cumulative).wrapping_sub(1)),
@@ -92,7 +92,7 @@ impl Transfer {
         self.counts(&packets)
     }
 
-    /// Slow start up to a window of `chunks` full chunks, all of it in flight; gives how many chunks were acknowledged.
+    /// Slow start up to a cwnd of `chunks` full chunks, all in flight. Returns how many chunks were acknowledged.
     fn fills(chunks: u32) -> (Self, u32) {
         let mut transfer = Self::begins();
         transfer.hands_over(2_000);

@@ -1,8 +1,8 @@
-//! Tests of shutdown and abort. Do associations end, and only when they should?
+//! Tests of the end of associations: shutdown, ABORT, and packets that arrive afterwards.
 
 use super::*;
 
-/// The endpoint has nothing to send and wishes to finish.
+/// The application calls `shutdown` while nothing is left to send.
 fn shuts_down(endpoint: &mut Endpoint) {
     let id = endpoint.associations().map(Association::id).next().expect("one");
     endpoint.association_mut(id).expect("it lives").shutdown();
@@ -30,7 +30,7 @@ fn peer_sending_after_our_shutdown_stays_connected() {
 }
 
 //= rfc9260 9.2-26
-/// RFC 9260 §9.2: the peer did not hear our SHUTDOWN COMPLETE and calls again, from more addresses than before.
+/// RFC 9260 §9.2: our SHUTDOWN COMPLETE was lost and the peer sends an INIT, which lists more addresses than before.
 #[test]
 fn init_in_shutdown_ack_sent_gets_shutdown_ack() {
     let mut endpoint = endpoint();
@@ -80,7 +80,7 @@ fn late_cookie_of_a_forgotten_association_gets_abort() {
     assert_eq!(endpoint.associations().len(), 0);
 }
 
-/// RFC 9260 §6.5: such data is acknowledged, reported and thrown away, in however many pieces it comes.
+/// RFC 9260 §6.5: data on an invalid stream is acknowledged, reported and discarded, also when it is fragmented.
 #[test]
 fn fragments_on_an_invalid_stream_get_errors_not_abort() {
     let mut endpoint = endpoint();
@@ -104,7 +104,7 @@ fn fragments_on_an_invalid_stream_get_errors_not_abort() {
 }
 
 //= rfc9260 14.2-1
-/// RFC 9260 §8.4 would have an association that is gone answer with an ABORT that says nothing.
+/// The ABORT for an out of the blue packet (RFC 9260 §8.4) would give no reason.
 #[test]
 fn abort_reason_precedes_answers_to_unknown_peers() {
     let mut endpoint = endpoint();
@@ -118,7 +118,8 @@ fn abort_reason_precedes_answers_to_unknown_peers() {
     assert_eq!(kinds(&later), [kind::ABORT], "now it is an unknown peer");
 }
 
-/// A batch of packets is heard before anything is said. What the first copy of a cookie stood for may have ended by then.
+/// A batch of packets is processed before anything is sent: the association of the first copy of a cookie may have ended
+/// by then.
 #[test]
 fn cookie_copy_before_a_queued_abort_creates_nothing() {
     let mut endpoint = endpoint();
@@ -145,7 +146,8 @@ fn cookie_copy_before_a_queued_abort_creates_nothing() {
     assert_eq!(kinds(&answer), [kind::INIT_ACK], "the address is free");
 }
 
-/// Two associations may list the same addresses (ADR 0067). The second one is found there when the first has ended.
+/// Peers of two associations may list the same address (ADR 0067). When the first association has ended, packets from
+/// that address find the second.
 #[test]
 fn address_listed_twice_finds_the_remaining_association() {
     let mut endpoint = endpoint();

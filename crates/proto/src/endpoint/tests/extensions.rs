@@ -1,4 +1,5 @@
-//! Authentication and address changes in the handshake (RFC 4895 §6, RFC 5061 §4.2.7, §6). What is offered, and who is refused?
+//! Tests of extensions in the handshake (RFC 4895 §6, RFC 5061 §4.2.7, §6): which ones the endpoint lists, and which peers
+//! it refuses.
 
 use anabranch_wire::{Auth, GapBlock, HmacId, OutboundSack};
 
@@ -6,7 +7,7 @@ use super::*;
 use crate::PacketCounts;
 use crate::extensions::PACKET_COUNTS;
 
-/// The parameters of a peer that lists these extensions, and its part of the key if it has one of that length.
+/// The parameters of a peer that lists these extensions, with a RANDOM parameter of `random` bytes, if any.
 fn lists(kinds: &[u8], random: Option<usize>) -> Vec<u8> {
     let mut parameters = ParameterWriter::new();
     if let Some(length) = random {
@@ -30,14 +31,14 @@ fn without_address_changes() -> AssociationConfig {
 
 const ALL: [u8; 3] = [kind::AUTH, kind::ASCONF, kind::ASCONF_ACK];
 
-/// What answers an INIT with these parameters.
+/// The reply to an INIT with these parameters.
 fn answer_to_init(config: AssociationConfig, parameters: Vec<u8>) -> Vec<Vec<u8>> {
     let mut endpoint = endpoint_with(config);
     let call = init(5, parameters);
     hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call)
 }
 
-/// What answers an INIT ACK with these parameters.
+/// The reply to an INIT ACK with these parameters.
 fn answer_to_init_ack(config: &AssociationConfig, parameters: Vec<u8>) -> Vec<Vec<u8>> {
     let mut endpoint = endpoint();
     endpoint
@@ -96,7 +97,7 @@ fn random_number_of_another_length_is_a_protocol_violation() {
     }
 }
 
-/// The parameters of an INIT or INIT ACK, by type.
+/// The values of the parameters of type `wanted` in an INIT or INIT ACK.
 fn listed_in(packets: &[Vec<u8>], wanted: u16) -> Vec<Vec<u8>> {
     let packet = Packet::parse(&packets[0]).expect("a packet in order");
     let chunk = packet.chunks().flatten().next().expect("a chunk");
@@ -162,7 +163,7 @@ fn cookie_holds_no_shared_key() {
 }
 
 //= rfc4895 6.3-13, 6.3-14
-/// RFC 4895 §6.3: as if there were no AUTH chunk.
+/// RFC 4895 §6.3: an out of the blue packet is treated as if it had no AUTH chunk.
 #[test]
 fn ootb_auth_chunk_is_skipped() {
     let auth = Auth {
@@ -188,14 +189,14 @@ fn strange(kind: u8) -> RawChunk<'static> {
     RawChunk {
         kind,
         flags: 0,
-        // Of an ASCONF with an address.
+        // The value of an ASCONF with an address parameter.
         value: &[0, 0, 0, 7, 0, 5, 0, 8, 10, 0, 0, 2],
         bytes: &[],
         at: 0,
     }
 }
 
-/// An association without extensions; what follows the chunk is looked at.
+/// An association without extensions reports a chunk of this type and processes the chunks after it.
 fn is_skipped_and_reported(kind_of_chunk: u8) {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[]);
@@ -244,7 +245,7 @@ fn forward_tsn_supported_is_reported_as_unknown() {
 
 //= rfc9260 3.2.2-2
 #[test]
-fn error_that_does_not_fit_beside_the_cookie_follows_the_cookie_ack() {
+fn error_too_large_for_cookie_echo_packet_follows_cookie_ack() {
     const STRANGE: u16 = 0xc0de;
     for (cookie, is_bundled) in [(400, true), (1_300, false)] {
         let mut parameters = ParameterWriter::new();
@@ -290,9 +291,9 @@ fn adaptation_layer_indication_is_ignored() {
 }
 
 //= rfc4895 6.2-1
-/// Nothing of that is made here: no association, or one that does not authenticate.
+/// The endpoint does not authenticate DATA: it aborts its own setup, and accepts an INIT without authentication.
 #[test]
-fn data_is_authenticated_if_the_peer_requires_it() {
+fn peer_requiring_authenticated_data_gets_abort_or_no_auth() {
     let mut parameters = ParameterWriter::new();
     parameters.push_random(&[7; 32]).push_chunk_list(&[kind::DATA]);
     parameters.push_hmac_algorithms(&[HmacId::SHA_1]);

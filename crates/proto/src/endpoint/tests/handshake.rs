@@ -1,4 +1,4 @@
-//! Tests of unusual handshakes. Do they end well?
+//! Tests of unusual handshakes: restarts, crossing INITs, old and forged cookies, limits.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn queued_heartbeat_ack_is_dropped_with_its_path() {
     hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &both));
     let heartbeat = Heartbeat { info: b"there?" };
     hears(&mut endpoint, START, peer(3), tag, &heartbeat);
-    // The peer's own call crosses ours, and it has lost an address meanwhile.
+    // The peer's INIT crosses ours, and the peer has lost an address meanwhile.
     calls_back(&mut endpoint, tag, 6);
     let association = endpoint.association(id).expect("it lives");
     assert!(association.is_connected());
@@ -59,7 +59,8 @@ fn abort_of_a_restart_lists_its_new_addresses() {
     assert_eq!(new, [Parameter::Ipv4(Ipv4Addr::new(10, 0, 0, 3))]);
 }
 
-/// Each of them was listed before, though there were too many, or none but one was wanted.
+/// All addresses were listed before, though the endpoint did not keep them all: it keeps a limited number, or only one if
+/// it is single-homed.
 #[test]
 fn restart_with_the_same_addresses_is_accepted() {
     let single_homed = AssociationConfig {
@@ -75,7 +76,7 @@ fn restart_with_the_same_addresses_is_accepted() {
     }
 }
 
-/// The tags of the first incarnation are spent as those of an association that ended.
+/// After a restart, the cookie of the first incarnation counts as used, like that of an association that ended.
 #[test]
 fn cookie_older_than_a_restart_is_refused() {
     let mut endpoint = endpoint();
@@ -95,9 +96,9 @@ fn cookie_older_than_a_restart_is_refused() {
     assert!(endpoint.associations().all(Association::is_closed));
 }
 
-/// Many associations end while the cookie is valid.
+/// The endpoint remembers the used cookie for as long as it is valid, however many associations end meanwhile.
 #[test]
-fn cookie_stays_spent_while_two_thousand_other_associations_end() {
+fn used_cookie_is_refused_after_2000_other_associations() {
     let mut endpoint = endpoint();
     let first = init(5, Vec::new());
     let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &first);
@@ -121,8 +122,8 @@ fn cookie_stays_spent_while_two_thousand_other_associations_end() {
 }
 
 //= rfc9260 5.1-16, 5.1-18
-/// RFC 9260 §5.1: who decides not to establish an association for "lack of local resources [...] SHOULD respond with an
-/// ABORT chunk".
+/// RFC 9260 §5.1: an endpoint that does not establish an association for "lack of local resources [...] SHOULD respond
+/// with an ABORT chunk".
 #[test]
 fn cookie_beyond_max_associations_gets_abort() {
     let config = EndpointConfig {
@@ -167,7 +168,7 @@ fn loopback_and_multicast_addresses_become_no_paths() {
     assert_eq!(paths(&endpoint), 1);
 }
 
-/// The types of the parameters that an INIT or INIT ACK has.
+/// The types of the parameters in an INIT or INIT ACK.
 fn parameters(packets: &[Vec<u8>]) -> Vec<u16> {
     let packet = Packet::parse(&packets[0]).expect("a packet in order");
     let chunk = packet.chunks().flatten().next().expect("a chunk");
@@ -177,7 +178,7 @@ fn parameters(packets: &[Vec<u8>]) -> Vec<u16> {
     said.parameters.iter().flatten().map(|raw| raw.kind).collect()
 }
 
-/// With two addresses, for data channels.
+/// An endpoint with two addresses, configured for WebRTC data channels.
 fn webrtc() -> Endpoint {
     let config = EndpointConfig {
         local: vec![here(), SocketAddr::from(([10, 0, 1, 1], DEFAULT_PORT))],
@@ -186,7 +187,7 @@ fn webrtc() -> Endpoint {
     Endpoint::new(config, Seed(1))
 }
 
-/// RFC 8261 §6.1: no addresses and no types of them. Ports are those that both ends have agreed on.
+/// RFC 8261 §6.1: over DTLS, INIT and INIT ACK list neither addresses nor address types.
 #[test]
 fn single_homed_init_neither_lists_nor_uses_addresses() {
     let mut endpoint = webrtc();
@@ -260,7 +261,7 @@ fn repeated_stale_cookie_errors_end_the_attempt() {
     assert!(endpoint.association(id).is_some_and(Association::is_closed));
 }
 
-/// RFC 9260 §8.5.1 B: the reflected tag is the peer's, and nobody knows that yet.
+/// RFC 9260 §8.5.1 B: a reflected tag is the peer's, which is not known before INIT ACK.
 #[test]
 fn abort_with_t_bit_is_ignored_before_the_peer_tag_is_known() {
     let mut endpoint = endpoint();
@@ -274,7 +275,7 @@ fn abort_with_t_bit_is_ignored_before_the_peer_tag_is_known() {
 }
 
 //= rfc9260 3.3.2.1.4-2, 3.3.3-2, 5.1-16, 5.1-18, 12.2.4.1-1
-/// RFC 9260 §5.1.2 B, §3.3.10.2.
+/// RFC 9260 §5.1.2 B (host name) and §3.3.10.2 (missing cookie).
 #[test]
 fn init_ack_with_host_name_or_without_cookie_gets_abort() {
     let mut with_name = ParameterWriter::new();
@@ -332,7 +333,7 @@ fn association_ids_in_use_are_not_reused() {
 }
 
 //= rfc9260 5.1.5-2
-/// RFC 9260 §5.1.5: what is bundled with a cookie that is not ours goes with it.
+/// RFC 9260 §5.1.5: a packet is discarded with all its chunks if its cookie is not ours.
 #[test]
 fn chunks_after_a_forged_cookie_are_discarded() {
     let mut endpoint = endpoint();
@@ -363,7 +364,7 @@ fn unverified_peers_beyond_the_reply_limit_are_counted() {
     assert_eq!(endpoint.counters().unanswered, 44);
 }
 
-/// RFC 5062 §2: who wants to stand in a client's way has to guess its port.
+/// RFC 5062 §2: an attacker has to guess the client's port.
 #[test]
 fn default_local_port_is_random_and_ephemeral() {
     let local_port = |seed: u64| {
@@ -399,7 +400,7 @@ fn consecutive_connects_use_non_adjacent_ports() {
     assert!(ports[0].abs_diff(ports[1]) > 1, "{ports:?}");
 }
 
-/// Who lists the address of another one does not answer his calls: a listed address proves nothing (ADR 0067).
+/// A listed address proves nothing (ADR 0067): listing another host's address does not block the INITs of that host.
 #[test]
 fn init_from_an_address_listed_by_another_peer_is_accepted() {
     for lists_more in [false, true] {
@@ -441,7 +442,7 @@ fn connect_with_two_hundred_local_addresses_sends_init() {
     assert_eq!(kinds(&said(&mut endpoint, START)), [kind::INIT]);
 }
 
-/// An application that does not look for long is told of data all the same.
+/// An application that does not poll for a long time still learns of data.
 #[test]
 fn flood_of_error_chunks_does_not_hide_readable() {
     let mut endpoint = endpoint();
@@ -456,13 +457,13 @@ fn flood_of_error_chunks_does_not_hide_readable() {
     assert!(events(&mut endpoint).contains(&Event::Readable));
 }
 
-/// RFC 9260 §5.2.4 B: the tag tells that the peer was not there any more when our cookie came back.
+/// RFC 9260 §5.2.4 B: by its tag, the cookie shows that the peer had restarted before our COOKIE ECHO arrived.
 #[test]
 fn restart_during_crossing_inits_is_completed() {
     let mut endpoint = endpoint();
     let (id, tag) = calls(&mut endpoint);
     hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
-    // Its second incarnation calls before the COOKIE ACK of the first one is here.
+    // The second incarnation of the peer sends its INIT before the COOKIE ACK of the first has arrived.
     let anew = OutboundInit {
         initial_tsn: Tsn(1_000_000),
         ..init(6, Vec::new())
@@ -544,7 +545,7 @@ fn init_ack_to_any_local_address_confirms_its_source() {
     assert_eq!(confirmed(&endpoint), [peer(2)]);
 }
 
-/// It had the cookie, and listed whom it wants us to send to.
+/// The cookie was sent to that address alone; the peer merely listed the others.
 #[test]
 fn cookie_confirms_only_the_address_that_got_it() {
     let v4 = (1..17).map(|number| SocketAddr::from(([10, 1, number, 1], DEFAULT_PORT)));
@@ -575,7 +576,7 @@ fn cookie_confirms_only_the_address_that_got_it() {
     assert_eq!(confirmed(&endpoint), [v6(2)]);
 }
 
-/// Every program that takes packets straight from IP sees those for all of them.
+/// With raw sockets, each program receives the packets of all programs.
 #[test]
 fn ootb_packets_over_ip_to_other_ports_are_ignored() {
     let mut endpoint = endpoint();
@@ -613,7 +614,7 @@ fn ootb_packets_over_ip_to_other_ports_are_ignored() {
     );
 }
 
-/// Two list the address; the packet says by the tag that is reflected whom it is about.
+/// Two peers list the address; the reflected tag says which association an ABORT is for.
 #[test]
 fn reflected_tag_selects_the_association_to_abort() {
     let mut endpoint = endpoint();

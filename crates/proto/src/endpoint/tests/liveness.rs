@@ -1,4 +1,5 @@
-//! Failure detection and heartbeats (RFC 9260 §8.1 to §8.3). Which errors count, what clears them, and when is the path asked?
+//! Tests of failure detection and heartbeats (RFC 9260 §8.1 to §8.3): which errors count, what clears them, and
+//! when heartbeats are sent.
 
 use core::time::Duration;
 
@@ -8,7 +9,7 @@ use anabranch_types::PathId;
 use super::*;
 use crate::{CloseReason, PathChange};
 
-/// By the letter of RFC 9260: RTO.Min is a second, no path is suspected before Path.Max.Retrans errors.
+/// Exactly as in RFC 9260: RTO.Min is one second, and no path is suspected before Path.Max.Retrans errors.
 fn by_the_letter() -> AssociationConfig {
     let mut policies = PolicyRecipe::rfc9260();
     policies.set("pmtu", "fixed").expect("a choice of the catalog");
@@ -29,7 +30,7 @@ fn sends(endpoint: &mut Endpoint, now: Instant) -> Vec<Vec<u8>> {
     said(endpoint, now)
 }
 
-/// Time passes until something leaves.
+/// Advances time until something is sent.
 fn says_next(endpoint: &mut Endpoint) -> (Instant, Vec<Vec<u8>>) {
     loop {
         let (now, packets) = times_out(endpoint);
@@ -39,14 +40,14 @@ fn says_next(endpoint: &mut Endpoint) -> (Instant, Vec<Vec<u8>>) {
     }
 }
 
-/// The next timeout; gives its moment and what leaves.
+/// The next timer expires. Returns its time and the packets sent.
 fn times_out(endpoint: &mut Endpoint) -> (Instant, Vec<Vec<u8>>) {
     let now = endpoint.poll_timeout().expect("a timer runs");
     endpoint.handle_timeout(now);
     (now, said(endpoint, now))
 }
 
-/// Answers each heartbeat among `packets` that goes to one of `peers`.
+/// Answers each HEARTBEAT among `packets` that goes to one of `peers`.
 fn answers_heartbeats(endpoint: &mut Endpoint, now: Instant, tag: VerificationTag, packets: &[Vec<u8>]) {
     for bytes in packets {
         let packet = Packet::parse(bytes).expect("a packet in order");
@@ -131,7 +132,7 @@ fn acks_of_data_and_heartbeats_clear_the_error_counters() {
 }
 
 //= rfc9260 8.1-2, 8.2-1, 8.2-2, 8.2-3, 8.2-5, 8.3-3, 8.3-4, 8.3-5, 8.3-6, 8.3-7, 8.3-11, 8.3-12
-/// The peer has two addresses and is silent at the second.
+/// The peer has two addresses and does not answer at the second.
 #[test]
 fn path_is_inactive_after_path_max_retrans_but_still_probed() {
     let mut endpoint = endpoint_with(by_the_letter());
@@ -184,7 +185,7 @@ fn path_is_inactive_after_path_max_retrans_but_still_probed() {
     assert!(events(&mut endpoint).iter().any(is_told));
 }
 
-/// The peer answers a heartbeat that was sent on `path`.
+/// The peer answers a HEARTBEAT sent on `path`.
 fn endpoint_confirms(endpoint: &mut Endpoint, tag: VerificationTag, path: PathId) {
     let mut now = START;
     while association(endpoint).path_facts()[path.index()].reachability != Reachability::Active {
@@ -209,7 +210,8 @@ fn heartbeat_ack_gives_an_rtt_sample_of_its_path() {
 }
 
 //= rfc9260 8.3-1, 8.3-15
-/// HB.interval and the RTO, give or take half of the latter; twice the RTO when the one before was not answered.
+/// HB.interval plus the RTO with a jitter of ±50% (RFC 9260 §8.3); the RTO is doubled if the last heartbeat was not
+/// answered.
 #[test]
 fn heartbeat_period_is_interval_plus_jittered_rto() {
     let mut endpoint = endpoint_with(by_the_letter());
@@ -272,7 +274,7 @@ fn rfc9260_profile_has_the_values_of_section_16() {
 }
 
 //= rfc9260 8.2-6
-/// The peer has three addresses and is silent at the primary one.
+/// The peer has three addresses and does not answer at the primary one.
 #[test]
 fn only_one_path_replaces_an_inactive_primary_path() {
     let mut endpoint = endpoint_with(by_the_letter());

@@ -1,4 +1,5 @@
-//! Association setup, rule by rule (RFC 9260 §3.3.2, §3.3.3, §5.1 and §5.2): what is sent, and what becomes of what arrives?
+//! Tests of association setup, rule by rule (RFC 9260 §3.3.2, §3.3.3, §5.1 and §5.2): what is sent, and how received
+//! packets are treated.
 
 use core::time::Duration;
 
@@ -9,14 +10,14 @@ use crate::CloseReason;
 use crate::config::MIN_RECEIVE_BUFFER;
 use crate::endpoint::cookie::Ports;
 
-/// What one packet says: its tag, and its chunks.
+/// Decodes one packet: its verification tag and its chunks.
 fn read<T>(bytes: &[u8], look: impl FnOnce(VerificationTag, &[Chunk<'_>]) -> T) -> T {
     let packet = Packet::parse(bytes).expect("a packet in order");
     let chunks: Vec<Chunk<'_>> = packet.chunks().flatten().flat_map(RawChunk::decode).collect();
     look(packet.header().tag, &chunks)
 }
 
-/// The only packet, with the fields and parameter types of the INIT or INIT ACK that is alone in it.
+/// The only packet must hold one INIT or INIT ACK. Returns the verification tag, the fields and the parameter types.
 fn setup_chunk(packets: &[Vec<u8>]) -> (VerificationTag, OutboundInit, Vec<u16>) {
     let [bytes] = packets else { panic!("{packets:?}") };
     read(bytes, |tag, chunks| {
@@ -37,7 +38,7 @@ fn setup_chunk(packets: &[Vec<u8>]) -> (VerificationTag, OutboundInit, Vec<u16>)
     })
 }
 
-/// The only packet holds an ABORT with the peer's `tag` whose cause is the one that is looked for.
+/// Asserts that the only packet holds an ABORT with the peer's `tag` and a cause for which `is_cause` is true.
 #[track_caller]
 fn is_abort(packets: &[Vec<u8>], tag: u32, is_cause: impl Fn(&Cause<'_>) -> bool) {
     let [bytes] = packets else { panic!("{packets:?}") };
@@ -59,7 +60,7 @@ fn init_from_peer(endpoint: &mut Endpoint, init: &OutboundInit) -> Vec<Vec<u8>> 
     hears(endpoint, START, peer(2), VerificationTag::ZERO, init)
 }
 
-/// INITs that announce too little of something.
+/// INITs with a receiver window that is too small, without outbound streams, and without inbound streams.
 fn stingy(tag: u32) -> [OutboundInit; 3] {
     let generous = || init(tag, Vec::new());
     [
@@ -120,7 +121,7 @@ fn init_has_tag_zero_and_distinct_parameters() {
     }
 }
 
-/// With two addresses, so that an INIT lists them.
+/// An endpoint with two addresses, which its INIT lists.
 fn endpoint_of_two_addresses() -> Endpoint {
     let config = EndpointConfig {
         local: vec![here(), SocketAddr::from(([10, 0, 1, 1], DEFAULT_PORT))],
@@ -348,7 +349,7 @@ fn init_ack_with_zero_tag_or_no_streams_ends_the_attempt() {
         if is_told {
             is_abort(&replies, 5, invalid_parameter);
         } else {
-            // No tag of the peer is known: the ABORT carries that of the INIT ACK.
+            // The peer's initiate tag is invalid: the ABORT carries the verification tag of the INIT ACK.
             read(&replies[0], |sent_with, chunks| {
                 let [Chunk::Abort(abort)] = chunks else {
                     panic!("{chunks:?}")
@@ -448,7 +449,7 @@ fn cookie_is_echoed_unchanged_and_data_waits_for_cookie_ack() {
     assert_eq!(kinds(&replies)[0], kind::DATA);
 }
 
-/// Lets the timers of an endpoint expire until it has nothing more to do; what it sent meanwhile.
+/// Lets the timers of an endpoint expire until none is running. Returns the packets sent meanwhile.
 fn waits(endpoint: &mut Endpoint) -> Vec<Vec<u8>> {
     let mut sent = Vec::new();
     while let Some(at) = endpoint
@@ -659,7 +660,7 @@ fn restart_of_the_peer_in_shutdown_ack_sent_is_refused() {
 }
 
 //= rfc9260 5.2.4-3, 5.2.4-9, 5.2.4-10, 5.2.4-11
-/// RFC 9260 §5.2.4: action C, and a case that the table does not have.
+/// RFC 9260 §5.2.4: action C, and a case that the table does not list.
 #[test]
 fn late_cookies_of_an_earlier_init_are_discarded() {
     for tag_of_answer in [5, 9] {

@@ -1,4 +1,4 @@
-//! Graceful shutdown, step by step (RFC 9260 §9.2). What is sent in which state, how often, and for how long?
+//! Tests of graceful shutdown, step by step (RFC 9260 §9.2): what is sent in which state, how often, and for how long.
 
 use core::time::Duration;
 
@@ -33,7 +33,7 @@ fn close_reason(endpoint: &mut Endpoint) -> Option<CloseReason> {
     })
 }
 
-/// What leaves until nothing is due any more, and how long after [`START`].
+/// The packets sent until no timer is running, with the time since [`START`].
 fn leaves_without_an_answer(endpoint: &mut Endpoint) -> Vec<(Duration, Vec<u8>)> {
     let mut sent = Vec::new();
     while let Some(now) = endpoint.poll_timeout() {
@@ -128,9 +128,9 @@ fn peer_that_never_finishes_is_aborted_after_five_times_rto_max() {
     assert_eq!(close_reason(&mut endpoint), Some(CloseReason::ShutdownTimeout));
 }
 
-/// Whose retransmissions take longer than five times RTO.Max, with the default of ten.
+/// With the default of ten retransmissions, these take longer than the five times RTO.Max of T5-shutdown-guard.
 #[test]
-fn silent_peer_gets_all_retransmissions_of_shutdown_and_shutdown_ack() {
+fn unanswered_shutdown_is_retransmitted_up_to_the_limit() {
     for acknowledges in [false, true] {
         let mut endpoint = endpoint();
         let tag = is_joined(&mut endpoint, 5, &[]);
@@ -150,9 +150,9 @@ fn silent_peer_gets_all_retransmissions_of_shutdown_and_shutdown_ack() {
 }
 
 //= rfc9260 9.2-14
-/// T5 is of the side that sent SHUTDOWN, be it that the other one's crossed it.
+/// T5-shutdown-guard runs at the sender of a SHUTDOWN, also when the peer's SHUTDOWN crosses it.
 #[test]
-fn shutdown_guard_runs_on_after_a_crossing_shutdown_and_not_without_one_of_ours() {
+fn t5_runs_only_at_an_endpoint_that_sent_shutdown() {
     for sent_one in [true, false] {
         let mut endpoint = endpoint();
         let tag = is_joined(&mut endpoint, 5, &[]);
@@ -172,7 +172,7 @@ fn shutdown_guard_runs_on_after_a_crossing_shutdown_and_not_without_one_of_ours(
 }
 
 //= rfc9260 9.2-8, 9.2-9, 9.2-10, 9.2-11
-/// Data of ours is outstanding when the peer wishes to finish.
+/// The peer sends SHUTDOWN while our data is outstanding.
 #[test]
 fn data_is_retransmitted_in_shutdown_received() {
     let mut endpoint = endpoint();

@@ -1,4 +1,5 @@
-//! Verification tags and packets out of the blue (RFC 9260 §8.4, §8.5). Which packet carries which tag, and which is heard?
+//! Tests of verification tags and out of the blue packets (RFC 9260 §8.4, §8.5): which tag a packet carries, and which
+//! packets are accepted.
 
 use super::*;
 
@@ -20,7 +21,7 @@ const ABORT: OutboundAbort = OutboundAbort {
     causes: Vec::new(),
 };
 
-/// The peer has everything and asks to finish; SHUTDOWN ACK was sent.
+/// An association in SHUTDOWN-ACK-SENT: the peer sent SHUTDOWN. Returns the verification tag of packets to the endpoint.
 fn ends(endpoint: &mut Endpoint) -> VerificationTag {
     let tag = is_joined(endpoint, 5, &[]);
     let shutdown = Shutdown {
@@ -129,7 +130,7 @@ fn shutdown_ack_is_answered_with_the_peers_tag_and_no_t_bit() {
     let id = shut_down.associations().map(Association::id).next().expect("one");
     shut_down.association_mut(id).expect("it lives").shutdown();
     said(&mut shut_down, START);
-    // Both sent SHUTDOWN ACK at once.
+    // Both ends have sent SHUTDOWN ACK.
     let mut crossing = endpoint();
     let other_tag = ends(&mut crossing);
     for (mut endpoint, tag) in [(shut_down, tag), (crossing, other_tag)] {
@@ -191,9 +192,9 @@ fn shutdown_complete_is_valid_with_own_or_reflected_peer_tag() {
 }
 
 //= rfc9260 6.10-8, 8.5.1-6, 8.5.1-7, 8.5.1-12
-/// The first chunk takes the peer's tag, which whoever sees our packets knows; what follows would take ours.
+/// With the T bit the packet carries the peer's tag, which anybody who sees our packets knows; other chunks need ours.
 #[test]
-fn chunks_behind_a_reflected_tag_are_dropped() {
+fn chunks_after_abort_with_reflected_tag_are_dropped() {
     let complete = ShutdownComplete { tag_reflected: true };
     let abort = OutboundAbort {
         tag_reflected: true,
@@ -231,9 +232,9 @@ fn abort_with_the_t_bit_behind_another_chunk_is_dropped() {
     assert!(endpoint.associations().all(Association::is_connected));
 }
 
-/// A search among all that list its address would have an end somewhere.
+/// The number of associations searched among those that list an address is limited.
 #[test]
-fn peer_is_found_by_its_address_although_a_hundred_list_it() {
+fn peer_is_found_by_source_address_among_a_hundred_listing_it() {
     let mut endpoint = endpoint();
     for number in 100..200 {
         is_joined_from(
@@ -255,7 +256,7 @@ fn peer_is_found_by_its_address_although_a_hundred_list_it() {
 
 //= rfc9260 6.10-8
 #[test]
-fn chunks_bundled_with_init_init_ack_or_shutdown_complete_are_dropped() {
+fn unbundleable_chunk_in_a_bundle_is_dropped() {
     let complete = ShutdownComplete { tag_reflected: false };
     let mut ending = endpoint();
     let tag = ends(&mut ending);
@@ -279,9 +280,9 @@ fn chunks_bundled_with_init_init_ack_or_shutdown_complete_are_dropped() {
     assert!(events(&mut joined).is_empty());
 }
 
-/// The cookie itself is looked at only if the packet may be what it says.
+/// Bundling is checked before the cookie.
 #[test]
-fn cookie_bundled_with_shutdown_complete_begins_nothing() {
+fn cookie_echo_after_shutdown_complete_is_ignored() {
     let mut endpoint = endpoint();
     let call = init(5, Vec::new());
     let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call);
@@ -344,7 +345,7 @@ fn heartbeats_are_answered_from_cookie_echoed_on() {
 }
 
 //= rfc9260 9.1-5
-/// RFC 9260 §9.1, whatever stands before the ABORT.
+/// RFC 9260 §9.1, whatever chunks precede the ABORT.
 #[test]
 fn packet_with_an_abort_is_not_answered() {
     let empty = Data {
@@ -373,7 +374,7 @@ fn packet_with_an_abort_is_not_answered() {
 }
 
 //= rfc9260 9.1-5
-/// So it is with a cookie that cannot be taken.
+/// The same with a cookie that is refused.
 #[test]
 fn refused_cookie_bundled_with_abort_is_not_answered() {
     let mut endpoint = endpoint();

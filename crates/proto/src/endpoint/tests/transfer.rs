@@ -1,4 +1,4 @@
-//! Data transfer, rule by rule (RFC 9260 §3.3 and §6): what leaves in which packet, and what is acknowledged?
+//! Tests of data transfer, rule by rule (RFC 9260 §3.3 and §6): what each packet carries, and what is acknowledged.
 
 use core::time::Duration;
 
@@ -6,7 +6,7 @@ use anabranch_wire::{GapBlock, OutboundSack};
 
 use super::*;
 
-/// The TSNs of all DATA chunks, in the order of their sending.
+/// The TSNs of all DATA chunks, in the order in which they were sent.
 pub(super) fn tsns(packets: &[Vec<u8>]) -> Vec<Tsn> {
     data(packets, |chunk| chunk.tsn)
 }
@@ -24,7 +24,7 @@ fn data<T>(packets: &[Vec<u8>], look: impl Fn(&Data<'_>) -> T) -> Vec<T> {
     seen
 }
 
-/// The cumulative TSN, the window and the blocks of each SACK.
+/// The cumulative TSN, the a_rwnd and the gap blocks of each SACK.
 fn sacks(packets: &[Vec<u8>]) -> Vec<(Tsn, u32, Vec<GapBlock>)> {
     let mut seen = Vec::new();
     for bytes in packets {
