@@ -1,8 +1,8 @@
 //! Spent state cookies: those of ended associations, which must not create another one.
 //!
-//! A cookie is spent when the association with its tag has ended. The tag is remembered for as long as the cookie may come, in two
-//! generations. If so many associations end that there is no room for all, the older generation is forgotten before its time, and
-//! all cookies of that time are refused: an honest peer whose handshake is under way asks for another cookie.
+//! A cookie is spent when the association with its tag has ended. Its tag is remembered for as long as the cookie is valid, in
+//! two generations. If more associations end than there is room for, the older generation is forgotten early, and all cookies of
+//! its time are refused: an honest peer in the middle of its handshake has to send another INIT.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -12,18 +12,18 @@ use anabranch_types::{Instant, VerificationTag};
 /// Tags of ended associations, with their ports.
 #[derive(Debug)]
 pub(crate) struct SpentTags {
-    /// Valid.Cookie.Life: what was spent longer ago comes with a cookie that is stale.
+    /// Valid.Cookie.Life: cookies spent longer ago are stale.
     life: Duration,
     earlier: BTreeMap<VerificationTag, u16>,
     recent: BTreeMap<VerificationTag, u16>,
-    /// When the first of `recent` was spent, or later.
+    /// When the first tag of `recent` was added, or later.
     recent_since: Instant,
-    /// Of those that were spent until then some are forgotten.
+    /// Some of the tags added up to this time are forgotten.
     forgotten_until: Option<Instant>,
 }
 
 impl SpentTags {
-    /// Tags of one generation.
+    /// The maximum number of tags in one generation.
     const LIMIT: usize = 65_536;
 
     pub(crate) const fn new(life: Duration) -> Self {
@@ -36,7 +36,7 @@ impl SpentTags {
         }
     }
 
-    /// An association ended. Gives the ports of those that are forgotten instead.
+    /// Adds the tag of an association that ended. Returns the ports of the tags that are forgotten instead.
     pub(crate) fn add(
         &mut self,
         tag: VerificationTag,
@@ -60,7 +60,7 @@ impl SpentTags {
         self.recent.contains_key(&tag) || self.earlier.contains_key(&tag)
     }
 
-    /// Cookies that were sealed until then are refused: some of them are spent, and nobody knows which.
+    /// Cookies created up to this time are refused: some of them are spent, and it is no longer known which.
     pub(crate) const fn forgotten_until(&self) -> Option<Instant> {
         self.forgotten_until
     }

@@ -1,4 +1,4 @@
-//! Stories of a receiver: what comes in, what the application gets, what the peer is told.
+//! Tests of the receiver: DATA chunks arrive, the application reads messages, SACKs are sent.
 
 mod hostile;
 mod interleaved;
@@ -18,7 +18,7 @@ use super::*;
 
 const DELAY: Duration = Duration::from_millis(200);
 
-/// RFC 9260 §6.2 and §6.7 as plainly as possible: every second packet, and at once when anything is unusual.
+/// RFC 9260 §6.2 and §6.7 as simply as possible: a SACK for every second packet, and at once after a gap or duplicate.
 #[derive(Debug)]
 struct EverySecondPacket;
 
@@ -39,7 +39,7 @@ impl AckPolicy for EverySecondPacket {
     }
 }
 
-/// Never sends a SACK if the receiver lets it.
+/// Delays every SACK for as long as the receiver allows.
 #[derive(Debug)]
 struct Lazy;
 
@@ -63,7 +63,7 @@ struct Host {
 }
 
 impl Host {
-    /// Expects TSN 10 first, on ten streams; 10,000 bytes of buffer, messages up to 4,000.
+    /// Initial TSN 10, ten streams, a buffer of 10,000 bytes, messages of at most 4,000 bytes.
     fn new() -> Self {
         Self::with(ReceiverConfig {
             initial_tsn: Tsn(10),
@@ -82,7 +82,7 @@ impl Host {
         }
     }
 
-    /// One packet with these chunks.
+    /// Receives one packet with these chunks.
     fn packet(&mut self, chunks: &[Data<'_>]) -> Vec<DataOutcome> {
         let outcomes = chunks
             .iter()
@@ -97,7 +97,7 @@ impl Host {
         self.receiver.sack_wanted(self.now)
     }
 
-    /// The SACK that leaves now, in words.
+    /// The SACK sent now, as text.
     fn sack(&mut self) -> String {
         self.sack_within(1_200, false).expect("a SACK fits")
     }
@@ -122,7 +122,7 @@ impl Host {
         line.find("SACK").map(|at| line[at..].to_string())
     }
 
-    /// All that the application can have now.
+    /// All messages that the application can read now.
     fn receive_all(&mut self) -> Vec<ReceivedMessage> {
         core::iter::from_fn(|| self.receiver.receive()).collect()
     }
@@ -431,7 +431,7 @@ fn received_stream_sequence_numbers_wrap() {
     let mut host = Host::new();
     for count in 0..70_000_u32 {
         let ssn = count as u16;
-        // Each pair arrives in reverse.
+        // Each pair arrives in reverse order.
         let swapped = count ^ 1;
         host.receiver
             .on_user_data(&UserData::Data(message(
@@ -601,7 +601,7 @@ fn truncated_sack_keeps_the_lowest_gap_blocks() {
         host.packet(&[message(10 + 2 * u32::from(count), 2 * count, b"x")]);
     }
     host.packet(&[message(12, 2, b"x")]);
-    // Common header 12, SACK 16, three entries of 4; then one with room for a duplicate, then none at all.
+    // Common header 12, SACK 16, three entries of 4 bytes; then a packet with room for one, then one without room for a SACK.
     assert_eq!(
         host.sack_within(12 + 16 + 12, false).unwrap(),
         "SACK cum=9 rwnd=9992 gaps=3-3,5-5,7-7"

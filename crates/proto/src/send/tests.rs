@@ -1,4 +1,4 @@
-//! From a message to its acknowledgement, one promise at a time.
+//! Tests of the sender: from a message to the acknowledgement of its last chunk.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -25,7 +25,7 @@ const A: PathId = PathId(0);
 const B: PathId = PathId(1);
 const NOW: Instant = Instant::ZERO;
 
-/// First come, first served.
+/// Stream scheduler that serves the stream with the oldest message.
 #[derive(Default, Debug)]
 struct Oldest(BTreeMap<StreamId, MessageId>);
 
@@ -55,7 +55,7 @@ impl StreamScheduler for Oldest {
 }
 
 impl Oldest {
-    /// Another stream is next: the one that was served goes behind all others.
+    /// Moves the stream that was served behind all others.
     fn turn(&mut self) {
         let last = self.0.values().max().copied();
         if let (Some(next), Some(last)) = (self.next(A), last)
@@ -66,7 +66,7 @@ impl Oldest {
     }
 }
 
-/// What went into one chunk.
+/// The fields of one chunk that a test compares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Written {
     tsn: Tsn,
@@ -156,7 +156,7 @@ const fn config() -> SenderConfig {
     }
 }
 
-/// The `count`-th TSN; 0 is the one before the first.
+/// The `count`-th TSN, counted from 1; 0 is the one before the first.
 fn nth(count: u64) -> UnwrappedTsn {
     UnwrappedTsn::first(Tsn(1)).previous() + count
 }
@@ -559,7 +559,7 @@ fn chunks_of_a_failed_path_are_retransmitted_on_another() {
     assert_eq!(app.sender.queued(A), 0, "now its id may be used again");
 }
 
-/// The number of the stream, of the message and of the fragment of each chunk.
+/// Sends all chunks. Returns the stream id, MID and FSN of each.
 fn sends_interleaved(app: &mut Application) -> Vec<(u16, u32, u32)> {
     let mut sent = Vec::new();
     while let Some(data) = app.sender.send_new(A, 1_000, 1_000, &mut app.scheduler, NOW) {
@@ -608,7 +608,7 @@ fn i_data_header_counts_in_flight() {
     assert_eq!(app.sender.in_flight(A), 2_500 + 3 * 20);
 }
 
-/// Else parts of messages might fill the peer's buffer, none of them whole.
+/// Otherwise parts of messages could fill the peer's buffer, none of them complete.
 #[test]
 fn messages_are_begun_only_if_they_fit_the_peer_window() {
     let mut app = interleaving(5_000);
@@ -622,7 +622,7 @@ fn messages_are_begun_only_if_they_fit_the_peer_window() {
     );
 }
 
-/// The peer has no room for the message of one path, and the message begun belongs to the other.
+/// The peer's window is too small for the message of one path, and the message already begun belongs to the other path.
 #[test]
 fn started_message_stays_on_the_path_of_its_stream() {
     let mut sender = Sender::new(config());
@@ -673,7 +673,7 @@ fn million_messages_leave_no_memory_allocated() {
     assert!(size_of::<Sender>() < 576);
 }
 
-/// Turns that last for a packet end with each chunk that is lined up: which packet it will leave in is not known.
+/// A per-packet scheduler changes streams after each skipped chunk, because its packet is not known yet.
 #[test]
 fn skipped_messages_are_counted_in_scheduler_order() {
     let mut sender = Sender::new(config());
@@ -698,7 +698,7 @@ fn skipped_messages_are_counted_in_scheduler_order() {
     assert_eq!(sent.stream, StreamId(5));
 }
 
-/// A receiver tells numbers apart up to half of their space.
+/// A receiver can order SSNs only within half of their space.
 #[test]
 fn messages_sent_ahead_stay_within_half_the_ssn_space() {
     let config = SenderConfig {

@@ -1,4 +1,4 @@
-//! The set against a naive one, and edge cases.
+//! Tests of interval sets: a naive set as reference, and edge cases.
 
 use alloc::collections::BTreeSet;
 use alloc::string::ToString;

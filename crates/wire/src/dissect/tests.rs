@@ -1,4 +1,4 @@
-//! Lines that a human can read, whatever the bytes are.
+//! Tests of the dissector: readable lines for any bytes.
 
 use anabranch_types::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
 

@@ -1,4 +1,4 @@
-//! The paper's formulas, with values computed by hand.
+//! Tests of BALIA: the formulas of the paper with values computed by hand.
 
 use super::BalancedAdaptation;
 use crate::congestion::coupled::testing::{Example, after_loss, assert_near, part};

@@ -1,4 +1,4 @@
-//! The RFC's formulas, with values computed by hand.
+//! Tests of LIA: the formulas of RFC 6356 with values computed by hand.
 
 use super::LinkedIncreases;
 use crate::congestion::coupled::testing::{Example, after_loss, assert_near, part};

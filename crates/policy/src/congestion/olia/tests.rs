@@ -1,4 +1,4 @@
-//! The draft's formulas and sets, with values computed by hand.
+//! Tests of OLIA: the formulas and sets of the draft with values computed by hand.
 
 use super::OpportunisticIncreases;
 use crate::congestion::coupled::testing::{Example, after_loss, assert_near, part};

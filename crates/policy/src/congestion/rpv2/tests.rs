@@ -1,4 +1,4 @@
-//! The paper's formulas, with values computed by hand.
+//! Tests of CMT/RPv2: the formulas of the paper with values computed by hand.
 
 use super::RateShares;
 use crate::congestion::coupled::testing::{Example, after_loss, assert_near, part};

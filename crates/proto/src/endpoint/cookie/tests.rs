@@ -1,4 +1,4 @@
-//! Tests of state cookies. Which are accepted?
+//! Tests of state cookies: which ones are accepted.
 
 use alloc::boxed::Box;
 use core::time::Duration;
@@ -104,7 +104,7 @@ fn cookie_is_valid_across_one_key_change_until_stale() {
 }
 
 //= rfc9260 3.3.11-3, 5.1.3-7
-/// Whatever the IP version, and also if the peer starts again.
+/// For both IP versions, and also after a restart of the peer.
 #[test]
 fn smallest_init_ack_is_at_most_three_times_the_init() {
     for source in ["192.0.2.1:9899", "[2001:db8::1]:9899"] {

@@ -1,4 +1,4 @@
-//! Tests of INIT handling. Do crossing calls make one association? Are the parameters of an INIT ACK as they should be?
+//! Tests of INIT handling: crossing INITs establish one association, and the parameters of INIT ACK are correct.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -23,7 +23,7 @@ fn config() -> AssociationConfig {
     }
 }
 
-/// With two addresses, listening.
+/// A listening endpoint with two addresses.
 fn host(number: u8) -> Endpoint {
     let config = EndpointConfig {
         local: vec![address(number, 0), address(number, 1)],
@@ -42,7 +42,7 @@ fn sent_by(endpoint: &mut Endpoint, now: Instant) -> VecDeque<(PathAddr, Vec<u8>
     sent
 }
 
-/// Carries packets both ways until there are none.
+/// Exchanges packets until neither endpoint sends any.
 fn settle(alice: &mut Endpoint, bob: &mut Endpoint, now: Instant) {
     loop {
         let (there, back) = (sent_by(alice, now), sent_by(bob, now));
@@ -68,7 +68,7 @@ fn crossing_inits_on_different_addresses_join() {
         .expect("a path to Bob");
     bob.connect(now, &[address(1, 0)], &config())
         .expect("a path to Alice");
-    // The first INITs are lost; Alice repeats hers from an address that Bob did not call.
+    // The first INITs are lost; Alice retransmits hers from an address that Bob did not use.
     sent_by(&mut alice, now);
     sent_by(&mut bob, now);
     now += Duration::from_secs(1);
@@ -98,7 +98,7 @@ fn cookie_older_than_our_connect_joins_its_association() {
     sent_by(&mut alice, now);
     now += Duration::from_secs(1);
     alice.handle_timeout(now);
-    // Bob answers as to an unknown peer, then calls Alice at her other address.
+    // Bob replies as to an unknown peer, then sends his INIT to her other address.
     let (path, init) = sent_by(&mut alice, now).pop_front().expect("T1 repeats the INIT");
     bob.handle_datagram(now, path.reversed(), Ecn::NotCapable, &init);
     let (path, answer) = sent_by(&mut bob, now).pop_front().expect("an INIT ACK");

@@ -1,4 +1,4 @@
-//! Limits of an endpoint. Who is refused when memory or slots are used up, and who is not?
+//! Tests of the limits of an endpoint: which associations and data are refused when slots or memory run out.
 
 use super::*;
 use crate::CloseReason;
@@ -14,7 +14,7 @@ fn limited(limits: EndpointConfig) -> Endpoint {
     Endpoint::new(config, Seed(1))
 }
 
-/// A peer whose messages all wait for one that never comes; gives its tag.
+/// A peer whose messages all wait for one that is never sent. Returns the verification tag of packets to the endpoint.
 fn hoards(endpoint: &mut Endpoint, number: u8, messages: u32) -> VerificationTag {
     let tag = is_joined_from(endpoint, peer(number), 1_000 + u32::from(number), &[]);
     for index in 0..messages {
@@ -55,7 +55,7 @@ fn hoarding_peers_share_the_receive_memory_and_leave_room_for_others() {
     assert!(events(&mut endpoint).contains(&Event::Readable));
 }
 
-/// Whoever holds too much is told that its window is closed, and goes on when there is memory again.
+/// An association that holds too much data announces a zero window until memory is free again.
 #[test]
 fn used_up_receive_memory_closes_the_window_until_some_is_free() {
     let mut endpoint = limited(EndpointConfig {
@@ -79,7 +79,7 @@ fn used_up_receive_memory_closes_the_window_until_some_is_free() {
     };
     let answer = hears(&mut endpoint, START, peer(10), tag, &more);
     assert_eq!(window(&answer), Some(0));
-    // What all wait for is taken in any case.
+    // The missing message is accepted in any case.
     let missing = endpoint
         .associations()
         .map(|one| one.transfer.receiver.cumulative());

@@ -1,4 +1,4 @@
-//! A path of some size, probes that get through it or not, and what the discovery makes of them.
+//! Tests of path MTU discovery: probes on a path of a given MTU, and the sizes that follow.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -16,13 +16,13 @@ const SEARCH: MtuSearch = MtuSearch {
 const RTO: Duration = Duration::from_millis(400);
 const ROUND_TRIP: Duration = Duration::from_millis(50);
 
-/// A discovery and the path that it is about.
+/// Path MTU discovery and its simulated path.
 struct Fixture {
     mtu: PathMtu,
     now: Instant,
-    /// What the path carries.
+    /// MTU of the path.
     carries: u16,
-    /// So many probes are lost although they would fit.
+    /// The number of probes still to be lost to congestion although they fit.
     congested: u32,
     probes: Vec<u16>,
 }
@@ -40,7 +40,7 @@ impl Fixture {
         fixture
     }
 
-    /// Time passes until nothing is to be done for a while.
+    /// Advances time until no timer expires within 300 seconds.
     fn settles(&mut self) {
         while self
             .mtu
@@ -219,7 +219,7 @@ fn size_refused_by_the_interface_is_not_probed_again() {
     assert_eq!(fixture.mtu.due(fixture.now), Some(1_350));
 }
 
-/// Several packets were under way to the interface when its size changed.
+/// Several packets were queued for the interface when its MTU changed.
 #[test]
 fn repeated_refusals_do_not_lower_the_mtu_below_the_base() {
     let mut fixture = Fixture::new(SEARCH, 1_500);

@@ -1,8 +1,8 @@
-//! Peers that lie, flood and contradict themselves.
+//! Tests of the receiver with hostile peers: invalid, contradictory and excessive DATA chunks.
 
 use super::*;
 
-/// Hands the chunks in until one is a violation, and gives its text.
+/// Receives the chunks until one is a protocol violation. Returns its text.
 fn violation_of(chunks: &[Data<'_>]) -> String {
     let mut host = Host::new();
     let violation = chunks
@@ -142,7 +142,7 @@ fn tsns_beyond_the_receive_window_are_dropped() {
         host.packet(&[unordered(9 + reach, b"x")]),
         [DataOutcome::Accepted]
     );
-    // It is ours, but a SACK cannot say so: its offset has 17 bits.
+    // It was received, but a SACK cannot report it: its offset needs 17 bits.
     assert_eq!(host.sack(), "SACK cum=9 rwnd=9999 dup=1");
 }
 
@@ -187,7 +187,7 @@ fn flood_of_one_byte_chunks_has_bounded_memory() {
     ];
     for (chunk, step, all_wait_for) in floods {
         let mut host = Host::new();
-        // First far up, then what is below it but not the lowest, which counts as filling gaps.
+        // First a high TSN, then those below it except the lowest: they count as filling gaps.
         host.packet(&[chunk(30_000)]);
         let mut held = 1;
         for tsn in (1_000..30_000).step_by(step) {
@@ -198,7 +198,7 @@ fn flood_of_one_byte_chunks_has_bounded_memory() {
         let memory = |held| held * (1 + window::CHUNK_OVERHEAD);
         assert!(memory(held) <= limit(1), "{held} chunks");
         assert_eq!(host.receiver.a_rwnd(), 0);
-        // There is room of its own for what all wait for, and no more than that.
+        // The fragments that all others wait for have reserved memory, and no more than that.
         let lowest = (10..1_000).map(|tsn| UserData::Data(all_wait_for(tsn)));
         let mut outcomes = lowest.map(|chunk| host.receiver.on_user_data(&chunk));
         let refused = outcomes.find(|outcome| {
@@ -210,7 +210,7 @@ fn flood_of_one_byte_chunks_has_bounded_memory() {
     }
 }
 
-/// Their sender counts bytes of user data, of which a small message takes fewer than of memory.
+/// The sender counts bytes of user data; a small message takes more memory than that.
 #[test]
 fn first_message_has_room_when_small_ones_fill_the_memory() {
     let first_whole = [message(10, 0, b"first")];
@@ -218,7 +218,7 @@ fn first_message_has_room_when_small_ones_fill_the_memory() {
     for first in [&first_whole[..], &first_in_two] {
         let mut host = Host::new();
         let small = |number: u32| message(9 + first.len() as u32 + number, number as u16, b"small");
-        // A later one came, and then those between, but not the first.
+        // A later message arrives, then those between, but not the first.
         let mut accepted = host.packet(&[small(1_000)]);
         accepted.extend((1..1_000).flat_map(|number| host.packet(&[small(number)])));
         accepted.retain(|outcome| *outcome == DataOutcome::Accepted);
@@ -270,7 +270,7 @@ fn all_65535_streams_can_be_used() {
     assert_eq!(host.packet(&[beyond]), [DataOutcome::InvalidStream]);
 }
 
-/// As of a sender that lets later messages leave early on a slow path.
+/// A sender may send later messages early on a slow path.
 #[test]
 fn first_message_has_room_when_it_arrives_last() {
     let mut host = Host::new();

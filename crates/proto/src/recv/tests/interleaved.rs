@@ -1,4 +1,4 @@
-//! Messages that come interleaved, in I-DATA chunks (RFC 8260).
+//! Tests of the receiver with interleaved messages in I-DATA chunks (RFC 8260).
 
 use alloc::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ fn host() -> Host {
     })
 }
 
-/// A fragment; `marks` has the letters of its flags.
+/// A fragment; `marks` has the letters of its flags (B, E, U, I).
 fn piece<'a>(tsn: u32, stream: u16, mid: u32, fsn: u32, marks: &str, payload: &'a [u8]) -> IData<'a> {
     IData {
         tsn: Tsn(tsn),
@@ -118,7 +118,7 @@ fn contradictory_i_data_chunks_are_violations() {
         (&[last, piece(12, 0, 0, 1, "E", b"x")], behind),
         (&[last, piece(12, 0, 0, 0, "BE", b"x")], behind),
         (&[first, piece(11, 0, 0, 0, "BE", b"x")], twice),
-        // Number 0 is for first fragments only, and those say so by their B bit.
+        // FSN 0 is for first fragments only, and those have the B bit.
         (
             &[piece(10, 0, 0, 0, "", b"x"), first],
             "fragment 0 does not begin its message",
@@ -178,7 +178,7 @@ fn unfinished_messages_beyond_the_buffer_are_a_violation() {
     assert_eq!(told, "messages begun exceed the receive buffer");
 }
 
-/// Each costs an entry among the messages and one among the fragments.
+/// Each one takes an entry among the messages and one among the fragments.
 #[test]
 fn flood_of_one_byte_first_fragments_has_bounded_memory() {
     let mut host = host();
@@ -189,7 +189,7 @@ fn flood_of_one_byte_first_fragments_has_bounded_memory() {
     assert!(taken <= 4 * 10_000 / (2 * 192), "{taken}");
 }
 
-/// A message as the sender made it.
+/// A message as it was sent.
 struct Sent {
     stream: u16,
     unordered: bool,
@@ -197,7 +197,7 @@ struct Sent {
     pieces: Vec<Vec<u8>>,
 }
 
-/// Some messages for each stream, with text that says which they are.
+/// Some messages on each stream, with a distinct payload each.
 fn random_messages(rng: &mut Rng) -> Vec<Sent> {
     let mut next = BTreeMap::new();
     (0..10 + rng.below(30))
@@ -217,7 +217,7 @@ fn random_messages(rng: &mut Rng) -> Vec<Sent> {
         .collect()
 }
 
-/// All fragments in the order of their TSNs: each message in order, any number of them at once.
+/// All fragments in TSN order: those of one message in order, those of different messages interleaved at random.
 fn interleaved<'a>(rng: &mut Rng, messages: &'a [Sent]) -> Vec<(usize, IData<'a>)> {
     let mut chunks = Vec::new();
     let mut next = alloc::vec![0; messages.len()];
@@ -287,7 +287,7 @@ fn random_fragment_order_delivers_each_message_once_in_order() {
     }
 }
 
-/// Whole, and if it is ordered, so is every earlier one of its stream.
+/// Whether the message is complete and, if it is ordered, every earlier ordered message of its stream too.
 fn is_deliverable(index: usize, messages: &[Sent], missing: &[usize]) -> bool {
     let message = &messages[index];
     let before = messages[..index].iter().enumerate();

@@ -1,4 +1,4 @@
-//! Randomized runs: the receiver against a naive one that knows the sender's messages and counts.
+//! Randomized tests of the receiver against a naive model that knows all messages sent.
 
 use alloc::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::*;
 
 const STREAMS: u64 = 4;
 
-/// A message as the sender made it.
+/// A message as it was sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Sent {
     stream: u16,
@@ -71,7 +71,7 @@ fn random_messages(rng: &mut Rng, initial: u32) -> Vec<Sent> {
     messages
 }
 
-/// Remembers which TSNs came and derives everything else from the list of messages.
+/// Remembers which TSNs have arrived and derives everything else from the list of messages.
 struct Naive<'a> {
     messages: &'a [Sent],
     initial: u32,
@@ -100,14 +100,14 @@ impl Naive<'_> {
         deliverable
     }
 
-    /// How many have arrived before the first that has not.
+    /// How many TSNs have arrived before the first missing one.
     fn count(&self) -> u32 {
         let mut all = 0..;
         let first = all.find(|at| !self.arrived.contains(at));
         first.expect("not all of 2^32 arrived")
     }
 
-    /// By how much what can be read lies above the cumulative TSN; of unordered messages only whole chunks.
+    /// Offsets from the cumulative TSN of the TSNs above it that the application can read.
     fn readable(&self) -> Vec<u64> {
         let count = self.count();
         let known = |message: &&Sent| !message.unordered || message.pieces.len() == 1;
@@ -164,7 +164,7 @@ fn sorted(mut messages: Vec<ReceivedMessage>) -> Vec<ReceivedMessage> {
     messages
 }
 
-/// By how much what an NR-SACK would promise lies above the cumulative TSN.
+/// Offsets from the cumulative TSN of the non-renegable TSNs in an NR-SACK.
 fn promised(receiver: &Receiver) -> Vec<u64> {
     let cumulative = receiver.tracker.cumulative();
     let arrivals = receiver.arrivals.as_ref().unwrap();

@@ -1,8 +1,8 @@
-//! Tests of NR-SACK. What does it promise, if it promises no more than what can be read?
+//! Tests of NR-SACK: which TSNs are non-renegable if only deliverable data is.
 
 use super::*;
 
-/// A receiver that promises what can be read. TSN 10 comes first.
+/// A receiver that reports deliverable data as non-renegable. The initial TSN is 10.
 fn host() -> Host {
     let mut host = Host::new();
     host.receiver = host
@@ -18,7 +18,7 @@ fn on(stream: u16, data: Data<'_>) -> Data<'_> {
     }
 }
 
-/// The NR-SACK that leaves now, from its gaps on.
+/// The NR-SACK sent now, as text, from its gap blocks on.
 fn sack(host: &mut Host, size: usize) -> String {
     let header = CommonHeader {
         source_port: 1,
@@ -64,7 +64,7 @@ fn truncated_nr_sack_keeps_the_lowest_blocks() {
         host.packet(&[on(0, message(tsn, ssn, b"waits"))]);
     }
     host.packet(&[unordered(13, b"does not")]);
-    // Common header, header of the chunk, two blocks.
+    // Common header, NR-SACK without blocks, two blocks.
     let told = sack(&mut host, 12 + 20 + 2 * 4);
     assert!(told.ends_with("gaps=2-3 nr=4-4"), "{told}");
 }

@@ -1,5 +1,5 @@
-//! Randomized runs: several paths that come and go, loss, reordering, reneging, timeouts, moved chunks, wrapping TSNs.
-//! After every event the scoreboard must say what looking at every chunk says.
+//! Randomized tests of the scoreboard: paths added and removed, loss, reordering, reneging, timeouts, rescheduled chunks,
+//! wrapping TSNs. After every event the scoreboard must agree with a naive model that examines every chunk.
 
 mod naive;
 
@@ -24,10 +24,10 @@ use crate::send::chunk::{Chunk, Place};
 
 const PATHS: u64 = 3;
 
-/// Small, so that some chunks are in none of them.
+/// Small windows, so that some chunks are in none of them.
 const WINDOWS: SlidingWindowParameters = SlidingWindowParameters { tsns: 5, windows: 3 };
 
-/// The array is small, so that it overflows.
+/// The outstanding array is small, so that it overflows.
 const HANDLINGS: [SackHandlingChoice; 3] = [
     SackHandlingChoice::Indexed(NoParameters),
     SackHandlingChoice::Scan(NoParameters),
@@ -51,7 +51,7 @@ fn chunk(payload: usize) -> Chunk {
     }
 }
 
-/// The third-highest of all miss indications, kept as a path's loss policy would.
+/// The third-highest TSN among all miss indications, as the loss policy of a path keeps it.
 #[derive(Default)]
 struct Watermarks {
     tsns: [Option<UnwrappedTsn>; 3],
@@ -66,7 +66,7 @@ fn note_miss<N: Copy + Ord>(marks: &mut [Option<N>; 3], at: Option<N>) {
     marks[place] = at;
 }
 
-/// A sender with its naive twin, and what a receiver has.
+/// A scoreboard, its naive model, and the state of a receiver.
 struct Fixture {
     rng: Rng,
     now: Instant,
@@ -76,11 +76,11 @@ struct Fixture {
     cumulative: UnwrappedTsn,
     watermarks: BTreeMap<PathId, Watermarks>,
     reneges: bool,
-    /// The peer says what it keeps, and may be lying.
+    /// The peer reports non-renegable TSNs, and may renege on them nonetheless.
     keeps: bool,
-    /// Chunks are lost by time too.
+    /// Chunks are also declared lost by time.
     impatient: bool,
-    /// Of the scoreboard, kept apart.
+    /// The SACK window of the scoreboard.
     sack_window: SackWindow,
     eligible: fn(Instant) -> Eligible,
     acknowledged: u64,
@@ -124,7 +124,7 @@ impl Fixture {
         }
     }
 
-    /// One that is not gone.
+    /// A path that is not removed.
     fn any_path(&mut self) -> PathId {
         let path = PathId(self.rng.below(PATHS) as u8);
         if self.naive.gone == Some(path) {
@@ -160,7 +160,7 @@ impl Fixture {
         }
     }
 
-    /// Anything that was ever sent may arrive now.
+    /// Any chunk ever sent may arrive now.
     fn receives(&mut self) {
         let sent = self.naive.next - self.cumulative;
         for _ in 0..self.rng.below(8) {
@@ -235,7 +235,7 @@ impl Fixture {
             .sum::<u64>();
     }
 
-    /// Three miss indications as watermarks; the naive twin counts them for every chunk.
+    /// Loss by three miss indications, kept as watermarks; the naive model counts them for every chunk.
     fn loses(&mut self, path_acks: &[PathAck], packets: u8) {
         let weight = if path_acks.len() == 1 { packets } else { 1 };
         for ack in path_acks {
@@ -304,7 +304,7 @@ impl Fixture {
         assert_eq!(lost.highest, expected.last().copied());
     }
 
-    /// The number of one that is gone is given away again when nothing was last sent on it.
+    /// Removes a path. If one is removed already, its id is reused as soon as no chunk was last sent on it.
     fn a_path_comes_or_goes(&mut self) {
         if let Some(path) = self.naive.gone {
             if self.scoreboard.queued(path) == 0 {
@@ -390,7 +390,7 @@ fn at(nanos: u64) -> Instant {
     Instant::from_nanos(nanos)
 }
 
-/// The first TSN of a scoreboard that starts at 1, plus `count`.
+/// TSN 1, the initial TSN, plus `count`.
 fn tsn(count: u64) -> UnwrappedTsn {
     UnwrappedTsn::first(Tsn(1)) + count
 }

@@ -1,4 +1,4 @@
-//! Reference model of the scoreboard. It answers the same questions by looking at every chunk every time.
+//! Naive model of the scoreboard, which examines every chunk for every answer.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -22,7 +22,7 @@ pub(super) struct Entry {
     pub(super) transmissions: u16,
     send_number: SendNumber,
     sent_at: Instant,
-    /// When it joined the retransmissions of its path; `None` while it is a first transmission.
+    /// When it joined the retransmissions of its path; `None` if it was not retransmitted.
     again: Option<u64>,
     timed_out: bool,
     reneged: bool,
@@ -38,7 +38,7 @@ pub(super) struct Naive {
     pub(super) entries: Vec<Entry>,
     pub(super) next: UnwrappedTsn,
     transmissions: BTreeMap<PathId, u64>,
-    /// A path that is no more.
+    /// The path that is removed, if any.
     pub(super) gone: Option<PathId>,
     clock: u64,
     /// The chunk of each path whose arrival in order is measured, and when it was first sent.
@@ -170,7 +170,7 @@ impl Naive {
         Some((first.tsn, first.path, first.sent_at, first.moved))
     }
 
-    /// What a SACK changes, path by path, and how many chunks it takes back. Without `blocks` it says nothing about
+    /// The changes by a SACK for each path, and how many chunks were reneged. Without `blocks` it says nothing about
     /// gaps, and what was reported before stays reported; so does what is not `heard`.
     pub(super) fn sack(
         &mut self,
@@ -255,14 +255,14 @@ impl Naive {
         done
     }
 
-    /// The peer says that it keeps these for good.
+    /// The peer reports these as non-renegable.
     pub(super) fn keep(&mut self, kept: &BTreeSet<UnwrappedTsn>) {
         for entry in &mut self.entries {
             entry.kept |= entry.state == ChunkState::Acked && kept.contains(&entry.tsn);
         }
     }
 
-    /// What was overtaken, and is late.
+    /// Declares the chunks lost that were overtaken and are late.
     pub(super) fn lose_late(&mut self, path: PathId, late: Option<Late>) {
         let Some(late) = late else { return };
         let entries = self.entries.iter_mut();
