@@ -6,6 +6,7 @@
 //! | `sack_cost` | what does a SACK cost, with 100 and with 100,000 TSNs outstanding? |
 //! | `set_ups` | how many associations does one core set up and shut down per second? |
 //! | `inits` | what does an INIT cost, beside 100 and beside 100,000 associations that list the address that it comes from? |
+//! | `init_flood` | are associations set up while another core sends forged INITs as fast as it can? |
 //! | `idle_memory` | what memory and timers does an idle association cost, and does anything grow? |
 //! | `simulated_seconds` | how much CPU time does a simulated second take? |
 //! | `fixed_work` | how many instructions does a packet take, if `valgrind` counts them? |
@@ -13,8 +14,8 @@
 //! | `testbed` | how accurate is the timing of a test bed? Needs root |
 //!
 //! `cargo run --release -p anabranch-bench --bin sack_cost -- --json`; every program but `fixed_work` takes `--help`. With
-//! `--features peers`, `core` compares other implementations and `loopback` compares quinn. All but `loopback` and `testbed` use no
-//! sockets: both ends are in one thread and time is virtual, so only the protocol is measured, and rates are per second of CPU time.
+//! `--features peers`, `core` compares other implementations and `loopback` compares quinn. All but `init_flood`, `loopback` and `testbed` use
+//! no sockets: both ends are in one thread and time is virtual, so only the protocol is measured, and rates are per second of CPU time.
 
 mod arguments;
 mod clock;

@@ -4,16 +4,24 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anabranch_io::{RawSocket, Socket, expand_wildcard, mtus};
 use anabranch_policy::catalog::PathMtuChoice;
 use anabranch_proto::{self as proto, AssociationConfig, EndpointConfig};
 
+#[cfg(target_os = "linux")]
+use crate::driver::follow;
 use crate::driver::{Driver, Shared};
 use crate::endpoint::Endpoint;
 use crate::error::BindError;
 use crate::observe::Observer;
+#[cfg(target_os = "linux")]
+use crate::runtime::InterfaceChanges;
 use crate::runtime::{self, Clock, Watched};
+
+/// Default time to connect: of the INITs, which are sent after 0, 1, 3, 7 and 15 s (RFC 9260 §16), four may be lost.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Default limit of associations that wait to be accepted.
 const DEFAULT_BACKLOG: usize = 1_024;
@@ -40,6 +48,8 @@ pub struct EndpointBuilder {
     association_config: AssociationConfig,
     listens: bool,
     backlog: usize,
+    connect_timeout: Duration,
+    follows_interfaces: bool,
     observer: Option<Box<dyn Observer>>,
 }
 
@@ -59,6 +69,8 @@ impl Default for EndpointBuilder {
             association_config: AssociationConfig::default(),
             listens: false,
             backlog: DEFAULT_BACKLOG,
+            connect_timeout: CONNECT_TIMEOUT,
+            follows_interfaces: false,
             observer: None,
         }
     }
@@ -66,8 +78,8 @@ impl Default for EndpointBuilder {
 
 impl EndpointBuilder {
     /// Adds a UDP socket at `address`, for instance `192.0.2.10:9899`. Port 0 takes a free one; an unspecified
-    /// address (`0.0.0.0`, `[::]`) stands for all present addresses of this host, each of which can have a path.
-    ///
+    /// address (`0.0.0.0`, `[::]`) stands for all present addresses of this host, each of which can have a path. See also
+    /// [`follow_interfaces`](Self::follow_interfaces).
     #[must_use]
     pub fn local(mut self, address: impl Into<String>) -> Self {
         self.places.push(Place::Udp(address.into()));
@@ -129,6 +141,26 @@ impl EndpointBuilder {
         self
     }
 
+    /// How long [`Endpoint::connect`] waits for an answer. 20 s by default.
+    ///
+    /// [`AssociationConfig::max_init_retransmits`] limits the number of attempts as well.
+    #[must_use]
+    pub const fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout;
+        self
+    }
+
+    /// Follows the addresses that this host gets and loses, for [sockets at unspecified addresses](Self::local). New
+    /// associations use the addresses of their time; the peers of existing ones are told by ASCONF (RFC 5061), if they
+    /// support that, and paths from new addresses are confirmed and used. Linux only; elsewhere it has no effect.
+    ///
+    /// For single sockets see [`InterfaceChanges`](crate::InterfaceChanges) and [`Endpoint::add_local`].
+    #[must_use]
+    pub const fn follow_interfaces(mut self) -> Self {
+        self.follows_interfaces = true;
+        self
+    }
+
     /// Installs an `observer` of all packets and of the path facts after each of them. Without one there is no cost.
     #[must_use]
     pub fn observe(mut self, observer: impl Observer + 'static) -> Self {
@@ -148,8 +180,15 @@ impl EndpointBuilder {
             association_config,
             listens,
             backlog,
+            connect_timeout,
+            follows_interfaces,
             observer,
         } = self;
+        // Before the addresses are listed, so that no change is missed.
+        #[cfg(target_os = "linux")]
+        let changes = follows_interfaces.then(InterfaceChanges::start).transpose()?;
+        #[cfg(not(target_os = "linux"))]
+        let _ = follows_interfaces;
         let mut sockets = Vec::new();
         for place in places {
             place.open(&mut sockets).await?;
@@ -171,7 +210,11 @@ impl EndpointBuilder {
         let clock = Clock::start();
         let shared = Arc::new(Shared::new(core, sockets.clone(), clock, backlog));
         runtime::spawn(Driver::new(Arc::clone(&shared), sockets, clock, observer));
-        Ok(Endpoint::new(shared, association_config, limits))
+        #[cfg(target_os = "linux")]
+        if let Some(changes) = changes {
+            runtime::spawn(follow(Arc::clone(&shared), changes));
+        }
+        Ok(Endpoint::new(shared, association_config, connect_timeout, limits))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anabranch_io::Socket;
 use anabranch_proto::{AssociationConfig, EndpointConfig};
@@ -25,16 +26,28 @@ pub struct Endpoint(Arc<Handle>);
 struct Handle {
     shared: Arc<Shared>,
     association_config: AssociationConfig,
+    connect_timeout: Duration,
     limits: Limits,
 }
 
 impl Endpoint {
-    pub(crate) fn new(shared: Arc<Shared>, association_config: AssociationConfig, limits: Limits) -> Self {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        association_config: AssociationConfig,
+        connect_timeout: Duration,
+        limits: Limits,
+    ) -> Self {
         Self(Arc::new(Handle {
             shared,
             association_config,
+            connect_timeout,
             limits,
         }))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.0.shared
     }
 
     /// Creates a builder.
@@ -123,7 +136,8 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// The peer does not answer or refuses, or no local socket can reach it.
+    /// The peer does not answer within the [time to connect](EndpointBuilder::connect_timeout), no program listens there,
+    /// it refuses, or no local socket can reach it.
     pub async fn connect(&self, peer: impl ToSocketAddrs) -> Result<Association, ConnectError> {
         self.connect_with(peer, &self.0.association_config).await
     }
@@ -147,9 +161,9 @@ impl Endpoint {
             }
             Ok(state.connect(shared.now(), &remotes, &config)?)
         })?;
-        Association::new(Arc::clone(shared), id, signals)
-            .connected()
-            .await
+        let connected = Association::new(Arc::clone(shared), id, signals).connected();
+        let within = runtime::timeout(self.0.connect_timeout, connected).await;
+        within.unwrap_or(Err(ConnectError::NoAnswer))
     }
 
     /// The next association that a peer set up and that has not failed since; `None` when the endpoint is closed.

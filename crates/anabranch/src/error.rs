@@ -42,6 +42,9 @@ pub enum ConnectError {
     /// The peer's addresses or the configuration are not valid.
     #[error(transparent)]
     Config(#[from] ConnectConfigError),
+    /// No program listens at any of the addresses: the hosts have answered by ICMP that the port is closed.
+    #[error("no program listens at the address of the peer")]
+    Refused,
     /// No answer from any of the addresses.
     #[error("no answer from the peer")]
     NoAnswer,
@@ -53,6 +56,7 @@ pub enum ConnectError {
 impl From<CloseReason> for ConnectError {
     fn from(reason: CloseReason) -> Self {
         match reason {
+            CloseReason::Refused => Self::Refused,
             CloseReason::NoAnswer => Self::NoAnswer,
             other => Self::Failed(other),
         }

@@ -1,23 +1,46 @@
 //! The asynchronous runtime: readiness, a timer, a clock and tasks. All use of tokio is in
 //! this file.
 
+use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 #[cfg(target_os = "linux")]
 use std::os::fd::AsFd as _;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use anabranch_io::{self as sockets, Egress, Incoming, Outgoing, Socket, Transport, UdpSocket};
+use anabranch_io::{self as sockets, Egress, IcmpMessage, Incoming, Outgoing, Socket, Transport, UdpSocket};
 use anabranch_types::Instant;
 use tokio::io::Interest;
 
 /// Runs `task` to completion, in the background.
 pub(crate) fn spawn(task: impl Future<Output = ()> + Send + 'static) {
     tokio::spawn(task);
+}
+
+/// The result of `work`, or `None` if it takes longer than `limit`.
+pub(crate) async fn timeout<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(limit, work).await.ok()
+}
+
+/// Waits for `duration`.
+#[cfg(target_os = "linux")]
+pub(crate) async fn sleep(duration: Duration) {
+    tokio::time::sleep(duration).await;
+}
+
+/// Runs both until one is ready, and drops the other one.
+#[cfg(target_os = "linux")]
+pub(crate) async fn either(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    std::future::poll_fn(|cx| {
+        let is_ready = one.as_mut().poll(cx).is_ready() || other.as_mut().poll(cx).is_ready();
+        if is_ready { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
 }
 
 /// Has the task polled again after others and the runtime itself had a turn. Waking it at once would let
@@ -144,9 +167,28 @@ impl InterfaceChanges {
 #[derive(Debug)]
 pub(crate) struct Watched<T> {
     transport: T,
-    /// A second descriptor of the same socket. tokio watches it and never reads or writes: batches and control messages
-    /// are handled by the transport.
-    watch: tokio::net::UdpSocket,
+    watch: RwLock<Watch>,
+    errors: Mutex<ErrorWatch>,
+}
+
+/// A second descriptor of the same socket. tokio watches it and never reads or writes: batches and control messages
+/// are handled by the transport.
+#[derive(Debug)]
+struct Watch {
+    socket: Arc<tokio::net::UdpSocket>,
+    /// An ICMP message arrived since it was opened. tokio takes such a socket for closed, and so for writable, for good.
+    is_worn: bool,
+}
+
+impl Watch {
+    fn open(transport: &impl Transport) -> io::Result<Self> {
+        let descriptor = transport.as_fd().try_clone_to_owned()?;
+        let socket = tokio::net::UdpSocket::from_std(descriptor.into())?;
+        Ok(Self {
+            socket: Arc::new(socket),
+            is_worn: false,
+        })
+    }
 }
 
 impl<T: Transport> Watched<T> {
@@ -154,9 +196,91 @@ impl<T: Transport> Watched<T> {
     ///
     /// The runtime cannot watch one more descriptor.
     pub(crate) fn new(transport: T) -> io::Result<Self> {
-        let descriptor = transport.as_fd().try_clone_to_owned()?;
-        let watch = tokio::net::UdpSocket::from_std(descriptor.into())?;
-        Ok(Self { transport, watch })
+        let watch = Watch::open(&transport)?;
+        Ok(Self {
+            transport,
+            errors: Mutex::new(ErrorWatch::of(&watch, false)),
+            watch: RwLock::new(watch),
+        })
+    }
+
+    fn watch(&self) -> RwLockReadGuard<'_, Watch> {
+        self.watch.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn watch_mut(&self) -> RwLockWriteGuard<'_, Watch> {
+        self.watch.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn errors(&self) -> MutexGuard<'_, ErrorWatch> {
+        self.errors.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Watches a fresh descriptor in place of a worn one. Whoever waits to receive waits at the fresh one from now on.
+    fn renew(&self, cx: &mut Context<'_>) {
+        // If descriptors have run out, the worn one makes the driver try more often than necessary.
+        let Ok(fresh) = Watch::open(&self.transport) else {
+            return;
+        };
+        let mut errors = self.errors();
+        *errors = ErrorWatch::of(&fresh, errors.is_kept);
+        let has_news = errors.poll(cx).is_ready() || fresh.socket.poll_recv_ready(cx).is_ready();
+        *self.watch_mut() = fresh;
+        if has_news {
+            cx.waker().wake_by_ref();
+        }
+    }
+}
+
+/// Waits for the error queue of a socket to be filled.
+struct ErrorWatch {
+    socket: Arc<tokio::net::UdpSocket>,
+    /// Whether the system fills it.
+    is_kept: bool,
+    /// `None` while the queue is read.
+    filled: Option<Pin<Box<dyn Future<Output = io::Result<()>> + Send>>>,
+}
+
+impl ErrorWatch {
+    fn of(watch: &Watch, is_kept: bool) -> Self {
+        let mut errors = Self {
+            socket: Arc::clone(&watch.socket),
+            is_kept,
+            filled: None,
+        };
+        errors.rest();
+        errors
+    }
+
+    /// Ready while the queue may have something.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(filled) = &mut self.filled else {
+            return Poll::Ready(());
+        };
+        // An error means that the runtime has ended.
+        if ready!(filled.as_mut().poll(cx)).is_err() {
+            *filled = Box::pin(std::future::pending());
+            return Poll::Pending;
+        }
+        self.filled = None;
+        // What comes from now on is told again.
+        let taken = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
+        let _ = self.socket.try_io(Interest::ERROR, taken);
+        Poll::Ready(())
+    }
+
+    /// The queue is empty: waits for the next message.
+    fn rest(&mut self) {
+        let socket = Arc::clone(&self.socket);
+        self.filled = Some(Box::pin(
+            async move { socket.ready(Interest::ERROR).await.map(drop) },
+        ));
+    }
+}
+
+impl fmt::Debug for ErrorWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ErrorWatch").finish_non_exhaustive()
     }
 }
 
@@ -175,23 +299,43 @@ impl<T: Transport> Socket for Watched<T> {
     }
 
     fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
-        self.watch
-            .try_io(Interest::WRITABLE, || self.transport.try_send(outgoing))
+        let send = || self.transport.try_send(outgoing);
+        self.watch().socket.try_io(Interest::WRITABLE, send)
     }
 
     fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.watch.poll_send_ready(cx).map_err(ended)
+        if self.watch().is_worn {
+            self.renew(cx);
+        }
+        self.watch().socket.poll_send_ready(cx).map_err(ended)
     }
 
     fn poll_receive(&self, cx: &mut Context<'_>, incoming: &mut [Incoming]) -> Poll<io::Result<usize>> {
+        let watch = self.watch();
         loop {
-            ready!(self.watch.poll_recv_ready(cx)).map_err(ended)?;
-            match self
-                .watch
-                .try_io(Interest::READABLE, || self.transport.try_receive(incoming))
-            {
+            ready!(watch.socket.poll_recv_ready(cx)).map_err(ended)?;
+            let receive = || self.transport.try_receive(incoming);
+            match watch.socket.try_io(Interest::READABLE, receive) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 received => return Poll::Ready(received),
+            }
+        }
+    }
+
+    fn poll_icmp(&self, cx: &mut Context<'_>) -> Poll<IcmpMessage> {
+        let mut errors = self.errors();
+        if !errors.is_kept {
+            errors.is_kept = true;
+            // Without it, all is as if no message came.
+            let _ = self.transport.keep_icmp();
+        }
+        loop {
+            ready!(errors.poll(cx));
+            self.watch_mut().is_worn = true;
+            match self.transport.take_icmp() {
+                Ok(Some(message)) => return Poll::Ready(message),
+                // An error that is not that of a message clears with the next one.
+                Ok(None) | Err(_) => errors.rest(),
             }
         }
     }

@@ -83,10 +83,26 @@ Examples:
           receive one file over these two addresses
   anabranch recv --json --max-size 1GB downloads
           with output for programs
+  anabranch recv --max-transfers 4 --idle-timeout 10s downloads
+          four files at once; further senders wait, and take over from those that make no progress
 
 A file gets its name only when it is complete, on the disk and matches the sender's SHA-256. Existing files are not overwritten without --force; the sender is told before it sends.
 Anyone who can reach the port can send files: restrict access with --listen and a firewall.
 Exit codes: 0 stored (--once), 1 failed, 2 invalid arguments, 130 interrupted.";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  anabranch recv inbox
+          on the receiving host; then, on the sending host:
+  anabranch check 192.0.2.1
+          test all uplinks with a default route
+  anabranch check server.example:9900 --from wwan0,192.168.1.5
+          test a device and an address
+  anabranch check --json 192.0.2.1
+          with output for programs
+
+For each uplink: the round-trip time, the largest packets that pass, and the address that the receiver sees; or what to do if it does not work.
+Exit codes: 0 all uplinks work, 1 some do not, 2 invalid arguments, 130 interrupted.";
 
 const DEMO_EXAMPLES: &str = "\
 Examples:
@@ -172,6 +188,9 @@ pub(crate) enum Verb {
     /// Send a file
     #[command(after_help = SEND_EXAMPLES)]
     Send(SendArguments),
+    /// Test each uplink of this host against a receiver
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(CheckArguments),
     /// Compare several paths together with each path alone, on this machine
     #[command(after_help = DEMO_EXAMPLES)]
     Demo(DemoArguments),
@@ -207,6 +226,7 @@ impl Verb {
         match self {
             Self::Recv(arguments) => arguments.output,
             Self::Send(arguments) => arguments.output,
+            Self::Check(arguments) => arguments.output,
             Self::Demo(arguments) => arguments.output,
             Self::Lab(arguments) => arguments.verb.output(),
             #[cfg(target_os = "linux")]
@@ -246,6 +266,18 @@ pub(crate) struct RecvArguments {
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_duration)]
     pub(crate) timeout: Duration,
 
+    /// Receive this many files at once; further senders wait
+    #[arg(long, value_name = "N", default_value = "64")]
+    pub(crate) max_transfers: NonZeroUsize,
+
+    /// Receive this many files at once from one IPv4 address or IPv6 network of 64 bits
+    #[arg(long, value_name = "N", default_value = "16")]
+    pub(crate) max_per_source: NonZeroUsize,
+
+    /// End a transfer that makes no progress for this long while other senders wait
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
+    pub(crate) idle_timeout: Duration,
+
     #[command(flatten)]
     pub(crate) settings: Settings,
 
@@ -282,6 +314,25 @@ pub(crate) struct SendArguments {
 
     #[command(flatten)]
     pub(crate) settings: Settings,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Arguments of `check`.
+#[derive(Args, Debug)]
+pub(crate) struct CheckArguments {
+    /// Addresses of a host that runs `anabranch recv`, default port 9899
+    #[arg(value_name = "HOST[:PORT],...", value_parser = parse_to)]
+    pub(crate) to: PeerAddresses,
+
+    /// Uplinks to test: local addresses or devices [default: all devices with a default route]
+    #[arg(long, value_name = "IP[:PORT]|DEVICE,...", value_parser = parse_from)]
+    pub(crate) from: Option<Origins>,
+
+    /// Wait this long for each answer
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
+    pub(crate) timeout: Duration,
 
     #[command(flatten)]
     pub(crate) output: Output,

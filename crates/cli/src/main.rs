@@ -1,4 +1,4 @@
-//! Command-line program: file transfer over several paths (`send`, `recv`), a demonstration (`demo`), and experiments in
+//! Command-line program: file transfer over several paths (`send`, `recv`), a test of uplinks (`check`), a demonstration (`demo`), and experiments in
 //! the simulator (`lab`).
 //!
 //! | folder | contents |
@@ -66,6 +66,7 @@ fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
         match verb {
             Verb::Recv(arguments) => verb::recv::run(arguments, reporter, &mut Interrupt::listen()?).await,
             Verb::Send(arguments) => verb::send::run(arguments, reporter, &mut Interrupt::listen()?).await,
+            Verb::Check(arguments) => verb::check::run(arguments, reporter, &mut Interrupt::listen()?).await,
             Verb::Demo(arguments) => {
                 Interrupt::listen()?
                     .or(verb::demo::run(arguments, reporter))

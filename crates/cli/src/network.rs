@@ -71,7 +71,7 @@ pub(crate) fn endpoint_on(sockets: Vec<Arc<dyn Socket>>, config: AssociationConf
     )
 }
 
-/// Sets up an association with the peer at `remotes`, or gives up after `patience`.
+/// Sets up an association with the peer at `remotes`. `patience` is the endpoint's time to connect, for the error.
 pub(crate) async fn connect(
     endpoint: &Endpoint,
     remotes: &[SocketAddr],
@@ -82,15 +82,19 @@ pub(crate) async fn connect(
         .map(ToString::to_string)
         .collect::<Vec<_>>()
         .join(", ");
-    match timeout(patience, endpoint.connect(remotes)).await {
-        Ok(Ok(association)) => Ok(Guarded(association)),
-        Ok(Err(ConnectError::NoAnswer)) | Err(_) => Err(Failure::Work(format!(
+    match endpoint.connect(remotes).await {
+        Ok(association) => Ok(Guarded(association)),
+        Err(ConnectError::Refused) => Err(Failure::Work(format!(
+            "nothing listens at {peer}: the host says that the port is closed; start `anabranch recv` there, or check the \
+             address and port"
+        ))),
+        Err(ConnectError::NoAnswer) => Err(Failure::Work(format!(
             "no answer from {peer} within {} s; is `anabranch recv` running there, and does every firewall let \
              UDP through?",
             patience.as_secs_f64()
         ))),
-        Ok(Err(ConnectError::Config(error))) => Err(Failure::Usage(format!("{peer}: {error}"))),
-        Ok(Err(error)) => Err(Failure::Work(format!("{peer}: {error}"))),
+        Err(ConnectError::Config(error)) => Err(Failure::Usage(format!("{peer}: {error}"))),
+        Err(error) => Err(Failure::Work(format!("{peer}: {error}"))),
     }
 }
 

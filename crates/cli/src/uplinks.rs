@@ -36,7 +36,8 @@ impl Opened {
     }
 }
 
-fn warning(address: IpAddr, egress: &Egress) -> Option<String> {
+/// What does not work for a socket at `address`, with what to do about it.
+pub(crate) fn warning(address: IpAddr, egress: &Egress) -> Option<String> {
     match egress {
         Egress::Routed | Egress::Bound { .. } => None,
         Egress::Elsewhere { device } => Some(format!(

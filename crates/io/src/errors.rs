@@ -21,7 +21,6 @@ pub enum ErrorClass {
     Broken,
 }
 
-//= rfc9260 10-2
 /// The class of `error`, returned by a socket of this crate.
 ///
 /// ```
@@ -47,6 +46,26 @@ pub fn classify(error: &Error) -> ErrorClass {
     }
 }
 
+/// Whether `error` may be that of an earlier datagram, about which an ICMP message came (ip(7), `IP_RECVERR`): then the
+/// call did nothing, and the next one may succeed.
+pub(crate) fn may_be_pending(error: &Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(
+            libc::ECONNREFUSED
+                | libc::EHOSTUNREACH
+                | libc::ENETUNREACH
+                | libc::EMSGSIZE
+                | libc::EHOSTDOWN
+                | libc::ENONET
+                | libc::ENOPROTOOPT
+                | libc::EOPNOTSUPP
+                | libc::EPROTO
+                | libc::EACCES
+        )
+    )
+}
+
 /// An error of class [`ErrorClass::Broken`]: for sockets that detect by other means that they no longer work.
 #[must_use]
 pub fn broken() -> Error {
@@ -57,7 +76,6 @@ pub fn broken() -> Error {
 mod tests {
     use super::*;
 
-    //= rfc9260 10-2
     #[test]
     fn firewall_queue_and_route_errors_only_lose_packets() {
         for number in [

@@ -9,11 +9,16 @@ use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::datagram::{Incoming, Outgoing};
+use crate::errors::may_be_pending;
 use crate::fragmentation::Permit;
+use crate::icmp::{IcmpMessage, queue};
 
 /// Buffer size requested for each direction. Linux gives at most `net.core.{r,w}mem_max`; a burst of
 /// several paths that does not fit is lost like any other packet.
 const SOCKET_BUFFER: usize = 4 << 20;
+
+/// How often a call is repeated because the system returned the error of an earlier datagram instead. Each call clears one.
+const PENDING_ERRORS: u32 = 3;
 
 /// A bound, non-blocking datagram socket with all offloads that the system supports.
 #[derive(Debug)]
@@ -77,7 +82,15 @@ impl Kernel {
         let _permit = outgoing
             .may_fragment
             .then(|| Permit::give(&self.socket, self.local.is_ipv6()));
-        self.state.try_send((&self.socket).into(), &transmit)
+        past_pending(|| self.state.try_send((&self.socket).into(), &transmit))
+    }
+
+    pub(crate) fn keep_icmp(&self) -> io::Result<()> {
+        queue::enable(&self.socket, self.local.is_ipv6())
+    }
+
+    pub(crate) fn take_icmp(&self) -> io::Result<Option<IcmpMessage>> {
+        queue::take(&self.socket)
     }
 
     /// Fills buffers with datagrams, without the bytes that `header_of` finds at the front of each.
@@ -106,8 +119,10 @@ impl Kernel {
         let mut unfilled = incoming.iter_mut();
         let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
             std::array::from_fn(|_| IoSliceMut::new(unfilled.next().map_or(&mut [], Incoming::buffer_mut)));
-        self.state
-            .recv((&self.socket).into(), &mut slices[..count], &mut meta[..count])
+        past_pending(|| {
+            self.state
+                .recv((&self.socket).into(), &mut slices[..count], &mut meta[..count])
+        })
     }
 
     fn local_of(&self, meta: &RecvMeta) -> SocketAddr {
@@ -130,6 +145,18 @@ impl AsFd for Kernel {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+}
+
+/// The result of `call` itself, not the error of an earlier datagram about which an ICMP message came.
+fn past_pending<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let mut result = call();
+    for _ in 0..PENDING_ERRORS {
+        if !result.as_ref().is_err_and(may_be_pending) {
+            break;
+        }
+        result = call();
+    }
+    result
 }
 
 /// Requests large buffers, within the limit of the system.

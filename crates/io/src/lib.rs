@@ -28,6 +28,7 @@
 mod datagram;
 mod errors;
 mod fragmentation;
+mod icmp;
 mod interfaces;
 mod kernel;
 mod raw;
@@ -41,11 +42,12 @@ mod watch;
 
 pub use datagram::{Incoming, LARGEST_BATCH, Outgoing};
 pub use errors::{ErrorClass, broken, classify};
+pub use icmp::{IcmpKind, IcmpMessage};
 pub use interfaces::{expand_wildcard, host_addresses, mtus, usable_addresses};
 pub use raw::{PROTOCOL_NUMBER, RawSocket};
 pub use socket::{Socket, Transport};
 pub use udp::UdpSocket;
-pub use uplinks::{Egress, Uplink, uplinks, uplinks_of_device};
+pub use uplinks::{Egress, Uplink, device_of, uplinks, uplinks_of_device};
 #[cfg(target_os = "linux")]
 pub use watch::InterfaceWatch;
 

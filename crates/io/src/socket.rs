@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use std::task::{Context, Poll};
 
 use crate::datagram::{Incoming, Outgoing};
+use crate::icmp::IcmpMessage;
 
 /// A non-blocking socket of the operating system, without any notion of readiness: an event loop watches its
 /// file descriptor.
@@ -32,6 +33,25 @@ pub trait Transport: AsFd + fmt::Debug + Send + Sync {
     ///
     /// `WouldBlock` if nothing has arrived. See [`classify`](crate::classify) for all others.
     fn try_receive(&self, incoming: &mut [Incoming]) -> io::Result<usize>;
+
+    /// Has the system keep ICMP messages about packets of this socket from now on. They have to be [taken](Self::take_icmp):
+    /// they fill the receive buffer otherwise.
+    ///
+    /// # Errors
+    ///
+    /// See [`classify`](crate::classify).
+    fn keep_icmp(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Takes the next ICMP message that was kept; `None` if there is none, or the system keeps none.
+    ///
+    /// # Errors
+    ///
+    /// See [`classify`](crate::classify).
+    fn take_icmp(&self) -> io::Result<Option<IcmpMessage>> {
+        Ok(None)
+    }
 }
 
 /// A socket that wakes its user when it becomes ready: a [`Transport`] inside an asynchronous runtime, or
@@ -68,4 +88,10 @@ pub trait Socket: fmt::Debug + Send + Sync {
     ///
     /// See [`classify`](crate::classify); never `WouldBlock`.
     fn poll_receive(&self, cx: &mut Context<'_>, incoming: &mut [Incoming]) -> Poll<io::Result<usize>>;
+
+    /// The next ICMP message about a packet of this socket since this was called first. Sockets that have none are never ready.
+    fn poll_icmp(&self, cx: &mut Context<'_>) -> Poll<IcmpMessage> {
+        let _ = cx;
+        Poll::Pending
+    }
 }

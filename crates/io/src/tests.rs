@@ -7,7 +7,7 @@ use std::time::Duration;
 use anabranch_types::{Ecn, PathAddr};
 use socket2::SockRef;
 
-use crate::{Incoming, LARGEST_BATCH, Outgoing, RawSocket, Transport, UdpSocket};
+use crate::{IcmpKind, IcmpMessage, Incoming, LARGEST_BATCH, Outgoing, RawSocket, Transport, UdpSocket};
 
 fn udp(address: &str) -> UdpSocket {
     UdpSocket::bind(address.parse().unwrap()).unwrap()
@@ -163,4 +163,52 @@ fn raw_packets_arrive_or_the_error_names_the_privilege() {
         );
         assert_eq!(socket.local_addr(), SocketAddr::new(address, 0));
     }
+}
+
+/// The first ICMP message that arrives at `socket`.
+fn icmp_of(socket: &UdpSocket) -> IcmpMessage {
+    let message = std::iter::repeat_with(|| socket.take_icmp().unwrap());
+    message
+        .take(1_000_000)
+        .flatten()
+        .next()
+        .expect("the kernel of this host answers itself")
+}
+
+#[test]
+fn closed_port_is_reported_with_the_packet_that_was_sent() {
+    for address in ["127.0.0.1:0", "[::1]:0"] {
+        let alice = udp(address);
+        alice.keep_icmp().unwrap();
+        let nobody = udp(address).local_addr();
+        let path = PathAddr {
+            local: alice.local_addr(),
+            remote: nobody,
+        };
+        send(&alice, path, b"anybody?", None);
+        let message = icmp_of(&alice);
+        let expected = IcmpMessage {
+            destination: nobody,
+            reporter: Some(nobody.ip()),
+            kind: IcmpKind::PortUnreachable,
+            quoted: b"anybody?".to_vec(),
+        };
+        assert_eq!(message, expected);
+    }
+}
+
+#[test]
+fn icmp_about_one_datagram_does_not_lose_the_next() {
+    let (alice, bob) = (udp("127.0.0.1:0"), udp("127.0.0.1:0"));
+    alice.keep_icmp().unwrap();
+    let nobody = udp("127.0.0.1:0").local_addr();
+    for _ in 0..3 {
+        let to_nobody = PathAddr {
+            local: alice.local_addr(),
+            remote: nobody,
+        };
+        send(&alice, to_nobody, b"anybody?", None);
+        send(&alice, path(&alice, &bob), b"hello", None);
+    }
+    assert_eq!(receive(&bob, 3).len(), 3);
 }

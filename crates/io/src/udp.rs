@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use socket2::{Protocol, Type};
 
 use crate::datagram::{Incoming, Outgoing};
+use crate::icmp::IcmpMessage;
 use crate::kernel::Kernel;
 use crate::socket::Transport;
 
@@ -60,6 +61,14 @@ impl Transport for UdpSocket {
 
     fn try_receive(&self, incoming: &mut [Incoming]) -> io::Result<usize> {
         self.0.try_receive(incoming, |_| 0)
+    }
+
+    fn keep_icmp(&self) -> io::Result<()> {
+        self.0.keep_icmp()
+    }
+
+    fn take_icmp(&self) -> io::Result<Option<IcmpMessage>> {
+        self.0.take_icmp()
     }
 }
 

@@ -59,6 +59,20 @@ pub fn uplinks_of_device(name: &str, wanted: impl Fn(&IpAddr) -> bool) -> io::Re
     Ok([true, false].into_iter().filter_map(of_version).collect())
 }
 
+/// The device that has `address`; `None` if no device of this host does.
+///
+/// # Errors
+///
+/// The system does not list its devices.
+pub fn device_of(address: IpAddr) -> io::Result<Option<String>> {
+    let interfaces = if_addrs::get_if_addrs()?;
+    let has_address = |interface: &&Interface| interface.ip() == address;
+    Ok(interfaces
+        .iter()
+        .find(has_address)
+        .map(|interface| interface.name.clone()))
+}
+
 /// The uplink with the widest scope; of several, the first that the system lists.
 fn best_of<'a>(interfaces: impl Iterator<Item = &'a Interface>) -> Option<Uplink> {
     let best = interfaces
@@ -187,6 +201,14 @@ mod tests {
     fn uplinks_have_addresses_of_the_wanted_version() {
         let found = uplinks(IpAddr::is_ipv4).expect("routes can be listed");
         assert!(found.iter().all(|uplink| uplink.address.is_ipv4()), "{found:?}");
+    }
+
+    #[test]
+    fn loopback_address_is_on_the_loopback_device() {
+        let device = device_of(Ipv4Addr::LOCALHOST.into()).expect("devices can be listed");
+        assert!(device.is_some_and(|name| name.starts_with("lo")));
+        let nobodys = Ipv4Addr::new(203, 0, 113, 1).into();
+        assert_eq!(device_of(nobodys).expect("devices can be listed"), None);
     }
 
     #[test]

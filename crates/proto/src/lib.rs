@@ -45,7 +45,7 @@ pub use association::{
     Association, AssociationStatistics, BufferError, CloseReason, Event, SackWork, SendQueue,
 };
 pub use config::{AssociationConfig, DEFAULT_PORT, EndpointConfig, PacketCounts, SackWalks};
-pub use endpoint::{AssociationMut, ConnectError, Endpoint, EndpointCounters};
+pub use endpoint::{AssociationMut, ConnectError, Endpoint, EndpointCounters, IcmpKind, IcmpMessage};
 pub use message::{Message, ReceivedMessage};
 pub use output::Transmit;
 pub use own_policies::OwnPolicies;

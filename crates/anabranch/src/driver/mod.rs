@@ -3,6 +3,7 @@
 //! The driver works in rounds: it receives a batch from every socket, passes it to the core and sends what the core has to
 //! send, in batches too; then it checks whether handles or the timer brought new work, and sleeps if not.
 
+mod follow;
 mod inbox;
 mod shared;
 mod signals;
@@ -13,11 +14,17 @@ use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use anabranch_io::{Incoming, Socket};
+use anabranch_io::{IcmpKind, Incoming, Socket};
+use anabranch_proto::{self as proto, Transmit};
+#[cfg(target_os = "linux")]
+pub(crate) use follow::follow;
 pub(crate) use inbox::Looked;
 pub(crate) use shared::{Shared, State};
 pub(crate) use signals::{Signals, until};
+
+use anabranch_types::{Instant, earliest};
 
 use crate::observe::{Direction, Observer, tell};
 use crate::runtime::{self, Clock, Timer};
@@ -31,8 +38,24 @@ const ROUNDS: usize = 2;
 /// Batches received per socket and round, up to 64 KiB each.
 const RECEIVE_BATCHES: usize = 2;
 
+/// Batches received per socket and round while many small datagrams arrive, as in a flood of INITs: fewer system calls, and the
+/// state is locked once for all.
+const MOST_RECEIVE_BATCHES: usize = 32;
+
+/// Bytes up to which a batch counts as small: it is no part of a bulk transfer.
+const SMALL_BATCH: usize = 512;
+
 /// Batches sent per round, up to 64 KiB each.
 const SEND_BATCHES: usize = 8;
+
+/// Answers to unverified peers sent per round.
+const SEND_REPLIES: usize = 64;
+
+/// Shortest time between two looks at the timers while all sockets are full.
+const FULL_PAUSE: Duration = Duration::from_millis(10);
+
+/// Time without any packet leaving after which timers act although all sockets are full.
+const STUCK_AFTER: Duration = Duration::from_secs(1);
 
 /// The driver task of one endpoint.
 #[derive(Debug)]
@@ -42,8 +65,17 @@ pub(crate) struct Driver {
     timer: Timer,
     incoming: Vec<Incoming>,
     outgoing: Vec<u8>,
+    replies: Vec<(Transmit, Vec<u8>)>,
     wakings: Wakings,
     observer: Option<Box<dyn Observer>>,
+    /// Since when all sockets have been full and nothing has left.
+    stuck_since: Option<Instant>,
+    /// A timer expired although nothing leaves: its packets are queued beyond what sockets take, and dropped beyond that, as in the
+    /// queue of an interface. Otherwise timers that begin when a packet is sent would not begin again, and a peer that is gone
+    /// would never be given up.
+    may_overflow: bool,
+    /// That happened since the sockets are full.
+    has_overflowed: bool,
     /// Sockets were added from which nothing was received yet.
     has_new_sockets: bool,
 }
@@ -68,13 +100,17 @@ impl Driver {
             timer: Timer::new(clock),
             incoming: vec![Incoming::new(); RECEIVE_BATCHES],
             outgoing: Vec::new(),
+            replies: Vec::new(),
             wakings: Wakings::default(),
             observer,
+            stuck_since: None,
+            may_overflow: false,
+            has_overflowed: false,
             has_new_sockets: false,
         }
     }
 
-    /// Passes received packets to the core; `false` if nothing had arrived.
+    /// Passes received packets and ICMP messages to the core; `false` if nothing had arrived.
     fn receive(&mut self, cx: &mut Context<'_>) -> bool {
         let Self {
             shared,
@@ -84,7 +120,19 @@ impl Driver {
             observer,
             ..
         } = self;
-        queues.receive(cx, incoming, |batches| {
+        let messages = queues.take_icmp(cx);
+        if !messages.is_empty() {
+            let now = shared.now();
+            let mut state = shared.lock();
+            for message in &messages {
+                state.core.handle_icmp(now, icmp_of(message));
+            }
+        }
+        let width = incoming.len();
+        let (mut is_full, mut is_bulk) = (false, false);
+        let received = queues.receive(cx, incoming, |batches| {
+            is_full |= batches.len() == width;
+            is_bulk |= batches.iter().any(|batch| batch.len() > SMALL_BATCH);
             let now = shared.now();
             let mut state = shared.lock();
             for batch in batches {
@@ -108,11 +156,18 @@ impl Driver {
             if happened.acceptable {
                 shared.acceptable.notify_waiters();
             }
-        })
+        });
+        if is_bulk || !is_full {
+            incoming.truncate(RECEIVE_BATCHES);
+        } else if width < MOST_RECEIVE_BATCHES {
+            incoming.resize_with(2 * width, Incoming::new);
+        }
+        received || !messages.is_empty()
     }
 
     /// Sends until the core has nothing more to send (`true`), or sockets are full or the budget of the round is used up.
     fn transmit(&mut self) -> bool {
+        let may_overflow = mem::take(&mut self.may_overflow);
         for batch in 0..SEND_BATCHES {
             self.outgoing.clear();
             let now = self.shared.now();
@@ -123,14 +178,21 @@ impl Driver {
                     self.queues.follow(&state.sockets);
                     self.has_new_sockets = true;
                 }
+                if self.observer.is_none() {
+                    state.core.poll_replies(SEND_REPLIES, &mut self.replies);
+                }
             }
-            if self.queues.are_full() {
+            if self.queues.are_full() && !may_overflow {
+                state.core.list_deadlines();
                 return false;
             }
             let max_segments = self.queues.max_segments();
             let transmit = state.core.poll_transmit(now, &mut self.outgoing, max_segments);
             let seen = self.observer.as_ref().map(|_| state.look());
             drop(state);
+            for (transmit, bytes) in self.replies.drain(..) {
+                self.queues.send(&transmit, &bytes);
+            }
             let Some(transmit) = transmit else { return true };
             if let (Some(observer), Some(seen)) = (&mut self.observer, seen) {
                 let segment = transmit.segment_size.unwrap_or(transmit.size).max(1);
@@ -149,6 +211,8 @@ impl Driver {
     fn settle(&mut self, cx: &mut Context<'_>, received: bool, core_is_silent: bool) -> Next {
         self.queues.flush(cx);
         let now = self.shared.now();
+        let are_full = self.queues.are_full();
+        let stuck_at = self.stuck_at(are_full, now);
         let mut state = self.shared.lock();
         let refusing = self.queues.take_refusing();
         let refused = !refusing.is_empty();
@@ -167,15 +231,18 @@ impl Driver {
         if is_silent {
             state.tidy_up();
         }
-        let unsent = !core_is_silent && !self.queues.are_full();
+        let is_stuck = stuck_at.is_some_and(|at| at <= now);
+        self.may_overflow = is_stuck && (due || !mem::replace(&mut self.has_overflowed, is_stuck));
+        let unsent = !core_is_silent && !are_full;
         let next = if self.queues.are_broken() || is_over(&state) && is_silent && self.queues.are_empty() {
             Next::End
         } else if received
-            || due
+            || due && !are_full
+            || self.may_overflow
             || refused
             || unsent
             || has_new_sockets
-            || state.work && !self.queues.are_full()
+            || state.work && !are_full
         {
             Next::Round
         } else {
@@ -183,6 +250,14 @@ impl Driver {
             Next::Sleep
         };
         let deadline = state.core.poll_timeout();
+        // What is due to be sent stays due as long as it cannot be sent.
+        let deadline = match stuck_at {
+            Some(at) => earliest([
+                deadline.map(|deadline| deadline.max(now + FULL_PAUSE)),
+                Some(at).filter(|_| !is_stuck),
+            ]),
+            None => deadline,
+        };
         drop(state);
         self.wakings.carry_out();
         if happened.acceptable {
@@ -192,6 +267,34 @@ impl Driver {
             (Next::Sleep, Some(deadline)) if self.timer.poll(cx, deadline).is_ready() => Next::Round,
             (next, _) => next,
         }
+    }
+}
+
+/// An ICMP message as the core takes it.
+fn icmp_of(message: &anabranch_io::IcmpMessage) -> proto::IcmpMessage<'_> {
+    let kind = match (message.kind, message.reporter) {
+        (IcmpKind::PortUnreachable, Some(reporter)) => proto::IcmpKind::PortUnreachable(reporter),
+        (IcmpKind::PortUnreachable, None) | (IcmpKind::Unreachable, _) => proto::IcmpKind::Unreachable,
+        (IcmpKind::PacketTooBig(mtu), _) => {
+            proto::IcmpKind::PacketTooBig(u16::try_from(mtu).unwrap_or(u16::MAX))
+        }
+    };
+    proto::IcmpMessage {
+        destination: message.destination,
+        kind,
+        quoted: &message.quoted,
+    }
+}
+
+impl Driver {
+    /// When timers act although all sockets are full; `None` if some are not.
+    fn stuck_at(&mut self, are_full: bool, now: Instant) -> Option<Instant> {
+        let has_sent = self.queues.take_progress();
+        if !are_full || has_sent {
+            self.stuck_since = None;
+            self.has_overflowed = false;
+        }
+        are_full.then(|| *self.stuck_since.get_or_insert(now) + STUCK_AFTER)
     }
 }
 

@@ -94,6 +94,8 @@ pub(crate) struct State {
     flushing: BTreeSet<AssociationId>,
     /// A task waits for space in the send buffer, and there is little so far.
     congested: BTreeSet<AssociationId>,
+    /// Addresses of ours that came during the handshakes of these associations.
+    pub(super) unannounced: Vec<(AssociationId, SocketAddr)>,
     /// Ended and without a handle: dropped once their last packet was sent.
     forgettable: Vec<AssociationId>,
 }
@@ -138,6 +140,7 @@ impl State {
             backlog_limit,
             flushing: BTreeSet::new(),
             congested: BTreeSet::new(),
+            unannounced: Vec::new(),
             forgettable: Vec::new(),
         }
     }
@@ -296,6 +299,7 @@ impl State {
         for id in self.forgettable.drain(..) {
             self.core.forget(id);
             self.associations.remove(&id);
+            self.unannounced.retain(|(of, _)| *of != id);
         }
     }
 
@@ -334,6 +338,7 @@ impl State {
             Event::Connected { .. } => {
                 signals.set_connected();
                 wakings.add(signals, Wake::Watchers);
+                self.announce_late(id);
             }
             Event::Readable => {
                 let signals = Arc::clone(signals);

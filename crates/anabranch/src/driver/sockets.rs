@@ -7,12 +7,15 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use anabranch_io::{ErrorClass, Incoming, LARGEST_BATCH, Outgoing, Socket, classify};
+use anabranch_io::{ErrorClass, IcmpMessage, Incoming, LARGEST_BATCH, Outgoing, Socket, classify};
 use anabranch_proto::Transmit;
 use anabranch_types::PathAddr;
 
 /// Bytes that wait for a full socket before further ones are dropped, as in the queue of an interface.
 const WAITING_LIMIT: usize = 1 << 20;
+
+/// ICMP messages that are taken from a socket at once: forged ones must not keep the driver from its work.
+const ICMP_MESSAGES: usize = 16;
 
 /// The sockets of an endpoint.
 #[derive(Debug)]
@@ -22,6 +25,8 @@ pub(crate) struct SocketQueues {
     first: usize,
     /// Paths whose packets turned out to be too large for the interface.
     refusing: Vec<PathAddr>,
+    /// Something left since this was asked last.
+    has_sent: bool,
 }
 
 impl SocketQueues {
@@ -30,6 +35,7 @@ impl SocketQueues {
             queues: sockets.into_iter().map(SocketQueue::new).collect(),
             first: 0,
             refusing: Vec::new(),
+            has_sent: false,
         }
     }
 
@@ -74,7 +80,7 @@ impl SocketQueues {
             .filter(|queue| queue.serves(local))
             .max_by_key(|queue| queue.local == local);
         if let Some(queue) = queue {
-            queue.send(transmit, bytes, &mut self.refusing);
+            self.has_sent |= queue.send(transmit, bytes, &mut self.refusing);
         }
     }
 
@@ -83,11 +89,30 @@ impl SocketQueues {
         mem::take(&mut self.refusing)
     }
 
+    /// ICMP messages that arrived. If there are none, the task is woken when there are.
+    pub(crate) fn take_icmp(&self, cx: &mut Context<'_>) -> Vec<IcmpMessage> {
+        let mut messages = Vec::new();
+        for queue in self.queues.iter().filter(|queue| !queue.broken) {
+            for _ in 0..ICMP_MESSAGES {
+                match queue.socket.poll_icmp(cx) {
+                    Poll::Ready(message) => messages.push(message),
+                    Poll::Pending => break,
+                }
+            }
+        }
+        messages
+    }
+
     /// Sends what is queued as far as sockets take it now, and has the task woken when they take more.
     pub(crate) fn flush(&mut self, cx: &mut Context<'_>) {
         for queue in &mut self.queues {
-            queue.flush(cx, &mut self.refusing);
+            self.has_sent |= queue.flush(cx, &mut self.refusing);
         }
+    }
+
+    /// Whether any packet has left since the last call.
+    pub(crate) const fn take_progress(&mut self) -> bool {
+        mem::replace(&mut self.has_sent, false)
     }
 
     /// Whether no socket takes anything now. Without sockets packets are dropped, and nothing waits.
@@ -176,10 +201,11 @@ impl SocketQueue {
         0
     }
 
-    fn send(&mut self, transmit: &Transmit, bytes: &[u8], refusing: &mut Vec<PathAddr>) {
+    /// Whether anything left.
+    fn send(&mut self, transmit: &Transmit, bytes: &[u8], refusing: &mut Vec<PathAddr>) -> bool {
         let rest = match self.waiting.is_empty() {
             true => match self.try_send(transmit, bytes, refusing) {
-                Sent::Everything => return,
+                Sent::Everything => return true,
                 Sent::UpTo(sent) => &bytes[sent..],
             },
             false => bytes,
@@ -191,14 +217,19 @@ impl SocketQueue {
                 bytes: rest.to_vec(),
             });
         }
+        rest.len() < bytes.len()
     }
 
-    fn flush(&mut self, cx: &mut Context<'_>, refusing: &mut Vec<PathAddr>) {
+    /// Whether anything left.
+    fn flush(&mut self, cx: &mut Context<'_>, refusing: &mut Vec<PathAddr>) -> bool {
+        let mut has_sent = false;
         while let Some(mut next) = self.waiting.pop_front() {
             self.waiting_bytes -= next.bytes.len();
             let Sent::UpTo(sent) = self.try_send(&next.transmit, &next.bytes, refusing) else {
+                has_sent = true;
                 continue;
             };
+            has_sent |= sent > 0;
             next.bytes.drain(..sent);
             self.waiting_bytes += next.bytes.len();
             self.waiting.push_front(next);
@@ -208,6 +239,7 @@ impl SocketQueue {
                 Poll::Pending => break,
             }
         }
+        has_sent
     }
 
     fn try_send(&mut self, transmit: &Transmit, bytes: &[u8], refusing: &mut Vec<PathAddr>) -> Sent {

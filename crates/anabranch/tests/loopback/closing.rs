@@ -2,7 +2,7 @@
 
 use anabranch::{AssociationEvent, CloseReason, ConnectError, Endpoint, RecvError, SendError};
 
-use crate::common::{client, in_time, join, next, number_of, numbered, pair, server, text};
+use crate::common::{TIME_LIMIT, at, client, in_time, join, next, number_of, numbered, pair, server, text};
 
 #[tokio::test]
 async fn shutdown_loses_nothing() {
@@ -159,7 +159,7 @@ async fn a_dropped_connect_leaves_nothing_behind() {
 
 /// One association may wait to be accepted.
 async fn server_for_one_at_a_time() -> Endpoint {
-    let builder = crate::common::at(&["127.0.0.1:0"]).listen();
+    let builder = at(&["127.0.0.1:0"]).listen();
     builder.backlog(1).bind().await.unwrap()
 }
 
@@ -236,6 +236,37 @@ async fn addresses_of_a_closed_endpoint_can_be_reused() {
         assert_eq!(server.local_addrs(), []);
         assert!(server.add_local("127.0.0.1:0".parse().unwrap()).is_err());
         while events.next().await.is_some() {}
+    })
+    .await;
+}
+
+/// By ICMP, long before the time to connect is over.
+#[tokio::test]
+async fn connecting_to_a_closed_port_is_refused() {
+    in_time(async {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let nobody = std::net::UdpSocket::bind(address).unwrap().local_addr().unwrap();
+            let client = at(&[address])
+                .connect_timeout(10 * TIME_LIMIT)
+                .bind()
+                .await
+                .unwrap();
+            let refused = client.connect(nobody).await.expect_err("nobody is there");
+            assert!(matches!(refused, ConnectError::Refused), "{refused}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn connecting_ends_after_the_time_to_connect() {
+    in_time(async {
+        let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let client = at(&["127.0.0.1:0"]).connect_timeout(std::time::Duration::from_millis(50));
+        let client = client.bind().await.unwrap();
+        let unanswered = client.connect(silent.local_addr().unwrap()).await;
+        let unanswered = unanswered.expect_err("it never answers");
+        assert!(matches!(unanswered, ConnectError::NoAnswer), "{unanswered}");
     })
     .await;
 }

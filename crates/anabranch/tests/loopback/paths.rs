@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 
 use anabranch::io::{Incoming, Outgoing, Socket};
 use anabranch::{
-    Association, AssociationConfig, AssociationEvent, Endpoint, PathChange, PolicyRecipe, Reachability,
-    StreamId,
+    Association, AssociationConfig, AssociationEvent, CloseReason, Endpoint, PathChange, PolicyRecipe,
+    Reachability, StreamId,
 };
 
 use crate::common::{at, hasty, in_time, join, number_of, numbered, server};
@@ -224,6 +224,59 @@ async fn low_water_returns_when_the_peer_restarts() {
         };
         let _alice = client.connect(&server.local_addrs()[..]).await.unwrap();
         waiting.await.unwrap().unwrap();
+    })
+    .await;
+}
+
+/// A socket that becomes full and stays so.
+#[derive(Debug)]
+struct Clogged {
+    socket: Arc<dyn Socket>,
+    is_full: AtomicBool,
+}
+
+impl Socket for Clogged {
+    fn local_addr(&self) -> SocketAddr {
+        self.socket.local_addr()
+    }
+
+    fn max_segments(&self) -> usize {
+        self.socket.max_segments()
+    }
+
+    fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
+        if self.is_full.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        self.socket.try_send(outgoing)
+    }
+
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.is_full.load(Ordering::Relaxed) {
+            return Poll::Pending;
+        }
+        self.socket.poll_writable(cx)
+    }
+
+    fn poll_receive(&self, cx: &mut Context<'_>, incoming: &mut [Incoming]) -> Poll<io::Result<usize>> {
+        self.socket.poll_receive(cx, incoming)
+    }
+}
+
+#[tokio::test]
+async fn association_whose_only_socket_stays_full_ends() {
+    in_time(async {
+        let clogged = Arc::new(Clogged {
+            socket: anabranch::udp_socket("127.0.0.2:0".parse().unwrap()).unwrap(),
+            is_full: AtomicBool::new(false),
+        });
+        let server = server(&["127.0.0.1:0"]).await;
+        let builder = Endpoint::builder().association_config(hasty());
+        let client = builder.socket(clogged.clone()).bind().await.unwrap();
+        let (alice, _bob) = join(&client, &server).await;
+        clogged.is_full.store(true, Ordering::Relaxed);
+        alice.send(numbered(0, 1_000)).await.unwrap();
+        assert_eq!(alice.closed().await, CloseReason::PeerUnreachable);
     })
     .await;
 }

@@ -5,10 +5,11 @@ use clap::Parser;
 use super::Arguments;
 
 /// Documents with commands for users.
-const PAGES: [&str; 4] = [
+const PAGES: [&str; 5] = [
     include_str!("../../../../README.md"),
     include_str!("../../../../experiments/README.md"),
     include_str!("../../../../docs/event-log.md"),
+    include_str!("../../../../docs/troubleshooting.md"),
     include_str!("../../../../docs/add-a-path-scheduler.md"),
 ];
 

@@ -1,6 +1,6 @@
 //! Events reported to users and programs. Their JSON form is described in docs/cli-json.md.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use serde::{Serialize, Serializer};
@@ -25,6 +25,12 @@ pub(crate) enum Event<'a> {
     },
     /// The handshake is complete.
     Connected { transfer: u64, paths: &'a [PathReport] },
+    /// An uplink was tested.
+    Uplink(&'a UplinkReport),
+    /// All uplinks were tested.
+    Check { uplinks: u64, working: u64 },
+    /// The receiver is busy with other senders.
+    Waiting { transfer: u64, ahead: u64 },
     /// The receiver accepted an offer.
     Offered {
         transfer: u64,
@@ -44,6 +50,8 @@ pub(crate) enum Event<'a> {
         /// The new path MTU, if that changed.
         #[serde(skip_serializing_if = "Option::is_none")]
         mtu: Option<u16>,
+        /// How often it happened since it was reported last.
+        count: u64,
     },
     /// The receiver has stored and verified the file.
     Stored {
@@ -91,6 +99,27 @@ pub(crate) enum Event<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         exit_code: Option<u8>,
     },
+}
+
+/// What the test of an uplink found.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct UplinkReport {
+    /// The device that has the address.
+    pub(crate) device: Option<String>,
+    pub(crate) local: IpAddr,
+    pub(crate) remote: SocketAddr,
+    /// By which route packets leave: `routing-table`, `bound-to-device`, `none` or `unknown`.
+    pub(crate) route: &'static str,
+    pub(crate) works: bool,
+    pub(crate) rtt_ms: Option<f64>,
+    /// Largest IP packet that passes, in bytes.
+    pub(crate) mtu: Option<u16>,
+    /// Where its packets come from, as the receiver sees it.
+    pub(crate) seen_as: Option<SocketAddr>,
+    /// Whether the receiver sees another address or port than it has.
+    pub(crate) nat: Option<bool>,
+    /// What to do, if it does not work.
+    pub(crate) advice: Option<String>,
 }
 
 /// Progress of a transfer.

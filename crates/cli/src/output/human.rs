@@ -4,9 +4,10 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use super::bars::Bars;
+use super::paths::WORKS;
 use super::table::table;
 use super::units::{bytes_text, printable, rate_text};
-use super::{Event, PathReport, Reporter, Summary};
+use super::{Event, PathReport, Reporter, Summary, UplinkReport};
 
 /// Reporter for users.
 #[derive(Debug)]
@@ -113,6 +114,9 @@ fn short_text(event: &Event<'_>) -> Option<String> {
                 folder.display()
             )
         }
+        Event::Uplink(report) => uplink_text(report),
+        Event::Check { uplinks, working } => format!("{working} of {uplinks} uplinks work"),
+        Event::Waiting { ahead, .. } => waiting_text(*ahead),
         Event::Offered { name, size, .. } => {
             let size = size.map_or_else(|| "of unknown size".into(), bytes_text);
             format!("receiving {}, {size}", printable(name))
@@ -121,14 +125,16 @@ fn short_text(event: &Event<'_>) -> Option<String> {
             local,
             remote,
             mtu: Some(mtu),
+            count,
             ..
-        } => format!("  {local} -> {remote}: path MTU {mtu} bytes"),
+        } => format!("  {local} -> {remote}: path MTU {mtu} bytes{}", times(*count)),
         Event::Path {
             local,
             remote,
             change,
+            count,
             ..
-        } => format!("  {local} -> {remote}: {change}"),
+        } => format!("  {local} -> {remote}: {change}{}", times(*count)),
         Event::Stored { file, .. } => format!("stored {}", file.display()),
         Event::Run { run, size, .. } => format!("{run}: {} ...", bytes_text(*size)),
         Event::Cut { path } => format!("  path {path} is cut"),
@@ -150,6 +156,45 @@ fn short_text(event: &Event<'_>) -> Option<String> {
             return None;
         }
     })
+}
+
+fn times(count: u64) -> String {
+    match count {
+        1 => String::new(),
+        _ => format!(" ({count} times)"),
+    }
+}
+
+fn uplink_text(report: &UplinkReport) -> String {
+    let device = report.device.as_deref().unwrap_or("unknown device");
+    let mut text = format!("{device}, {} -> {}: ", report.local, report.remote);
+    if let Some(advice) = &report.advice {
+        text += "does not work: ";
+        text += &printable(advice);
+        return text;
+    }
+    text += "works";
+    if let Some(rtt) = report.rtt_ms {
+        text += &format!(", RTT {rtt:.1} ms");
+    }
+    if let Some(mtu) = report.mtu {
+        text += &format!(", packets of up to {mtu} bytes pass");
+    }
+    match (report.nat, report.seen_as) {
+        (Some(true), Some(address)) => text += &format!(", behind a NAT: the receiver sees {address}"),
+        (Some(false), _) => text += ", no NAT",
+        _ => {}
+    }
+    text
+}
+
+fn waiting_text(ahead: u64) -> String {
+    let before = match ahead {
+        0 => "this is the next one".to_owned(),
+        1 => "1 other waits before this one".to_owned(),
+        _ => format!("{ahead} others wait before this one"),
+    };
+    format!("waiting: the receiver is busy with other senders; {before}")
 }
 
 fn summary_text(summary: &Summary) -> String {
@@ -179,12 +224,10 @@ fn summary_text(summary: &Summary) -> String {
             path.remote,
             bytes_text(carried)
         );
-        text += match path.state {
-            "unconfirmed" => ", never answered",
-            "potentially-failed" => ", does not answer at the moment",
-            "inactive" => ", failed",
-            _ => "",
-        };
+        if path.description != WORKS {
+            text += ", ";
+            text += path.description;
+        }
         if path.payload_retransmitted > 0 {
             text += &format!(
                 ", of which {} retransmitted",

@@ -6,6 +6,7 @@ mod human;
 mod json;
 mod observe;
 mod paths;
+mod repeats;
 mod silent_paths;
 mod table;
 mod units;
@@ -17,7 +18,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-pub(crate) use event::{DemoRow, Event, Progress, Summary};
+pub(crate) use event::{DemoRow, Event, Progress, Summary, UplinkReport};
 pub(crate) use observe::{Counter, Role, observe};
 pub(crate) use paths::{PathMonitor, PathReport, paths_since};
 pub(crate) use units::rate_text;

@@ -1,8 +1,6 @@
 //! Observation of a running transfer: reports progress and path changes.
 
 use std::convert::Infallible;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -10,6 +8,7 @@ use anabranch::{Association, AssociationEvent, Events, PathChange, PathEvent};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::paths::state_name;
+use super::repeats::{Change, Repeats};
 use super::silent_paths::SilentPaths;
 use super::{Event, PathMonitor, PathReport, Progress, Reporter};
 use crate::transfer::acknowledged;
@@ -28,7 +27,7 @@ pub(crate) struct Counter {
     pub(crate) role: Role,
     /// Bytes given to the association by a sender, or received by a receiver.
     pub(crate) bytes: AtomicU64,
-    size: Mutex<Option<u64>>,
+    size: Option<u64>,
     began: Instant,
 }
 
@@ -39,14 +38,9 @@ impl Counter {
             transfer,
             role,
             bytes: AtomicU64::new(0),
-            size: Mutex::new(size),
+            size,
             began,
         }
-    }
-
-    /// Sets the size, which a receiver learns from the offer.
-    pub(crate) fn set_size(&self, size: Option<u64>) {
-        *self.size.lock().unwrap_or_else(PoisonError::into_inner) = size;
     }
 
     pub(crate) const fn began(&self) -> Instant {
@@ -67,11 +61,10 @@ impl Counter {
     }
 
     fn progress(&self, association: &Association, paths: Vec<PathReport>) -> Progress {
-        let size = *self.size.lock().unwrap_or_else(PoisonError::into_inner);
         Progress {
             transfer: self.transfer,
             bytes: self.arrived(association),
-            size,
+            size: self.size,
             seconds: self.seconds(),
             paths,
         }
@@ -92,6 +85,11 @@ pub(crate) async fn observe(
         paths: monitor.latest(),
     });
     let mut silent_paths = SilentPaths::default();
+    let mut changes = Changes {
+        transfer,
+        repeats: Repeats::default(),
+        reporter,
+    };
     let mut ticks = interval(reporter.interval());
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks.tick().await;
@@ -103,8 +101,9 @@ pub(crate) async fn observe(
                     silent_paths.report(transfer, &paths, reporter);
                 }
                 reporter.report(&Event::Progress(&counter.progress(association, paths)));
+                changes.report_counted(false);
             }
-            change = next_change(&mut events) => report_change(transfer, change, reporter),
+            change = next_change(&mut events) => changes.on_change(change),
         }
     }
 }
@@ -120,23 +119,64 @@ async fn next_change(events: &mut Events) -> PathEvent {
     }
 }
 
-fn report_change(transfer: u64, event: PathEvent, reporter: &dyn Reporter) {
-    let (change, mtu) = match event.change {
-        PathChange::Reachability(reachability) => (state_name(reachability), None),
-        PathChange::Primary => ("primary", None),
-        PathChange::Rebound => ("rebound", None),
-        PathChange::Added => ("added", None),
-        PathChange::Removed => ("removed", None),
-        PathChange::Mtu(size) => ("mtu", Some(size)),
-        _ => return,
-    };
-    let (local, remote) = (event.addr.local, event.addr.remote);
-    reporter.report(&Event::Path {
-        transfer,
-        path: event.id.0.into(),
-        local,
-        remote,
-        change,
-        mtu,
-    });
+/// Reports path changes; what was only counted is reported when this is dropped.
+struct Changes<'r> {
+    transfer: u64,
+    repeats: Repeats,
+    reporter: &'r dyn Reporter,
+}
+
+impl Changes<'_> {
+    fn on_change(&mut self, event: PathEvent) {
+        let (change, mtu) = match event.change {
+            PathChange::Reachability(reachability) => (state_name(reachability), None),
+            PathChange::Primary => ("primary", None),
+            PathChange::Rebound => ("rebound", None),
+            PathChange::Added => ("added", None),
+            PathChange::Removed => ("removed", None),
+            PathChange::Mtu(size) => ("mtu", Some(size)),
+            _ => return,
+        };
+        let change = Change {
+            path: event.id.0.into(),
+            local: event.addr.local,
+            remote: event.addr.remote,
+            change,
+            mtu,
+        };
+        if self.repeats.is_first(change, Instant::now()) {
+            self.report(change, 1);
+        }
+    }
+
+    fn report_counted(&mut self, all: bool) {
+        for (change, count) in self.repeats.take_counted(Instant::now(), all) {
+            self.report(change, count);
+        }
+    }
+
+    fn report(&self, change: Change, count: u64) {
+        let Change {
+            path,
+            local,
+            remote,
+            change,
+            mtu,
+        } = change;
+        self.reporter.report(&Event::Path {
+            transfer: self.transfer,
+            path,
+            local,
+            remote,
+            change,
+            mtu,
+            count,
+        });
+    }
+}
+
+impl Drop for Changes<'_> {
+    fn drop(&mut self) {
+        self.report_counted(true);
+    }
 }

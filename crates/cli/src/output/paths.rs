@@ -13,6 +13,8 @@ pub(crate) struct PathReport {
     pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
     pub(crate) state: &'static str,
+    /// The state in plain words.
+    pub(crate) description: &'static str,
     pub(crate) primary: bool,
     /// Largest IP packet sent, in bytes.
     pub(crate) mtu: u16,
@@ -34,6 +36,7 @@ impl PathReport {
             local: statistics.addr.local,
             remote: statistics.addr.remote,
             state: state_name(statistics.reachability),
+            description: describe(statistics),
             primary: statistics.primary,
             mtu: statistics.mtu,
             rtt_ms: statistics.srtt.map(|srtt| srtt.as_micros() as f64 / 1e3),
@@ -48,6 +51,21 @@ impl PathReport {
     /// User data sent and received over the path.
     pub(crate) const fn carried(&self) -> u64 {
         self.payload_sent + self.payload_retransmitted + self.payload_received
+    }
+}
+
+/// What is said of a path that carries data.
+pub(crate) const WORKS: &str = "works";
+
+const fn describe(path: &PathStatistics) -> &'static str {
+    let counters = &path.counters;
+    let carried = counters.payload_sent + counters.payload_retransmitted + counters.payload_received;
+    match path.reachability {
+        Reachability::Unconfirmed => "never answered",
+        Reachability::Active if carried == 0 => "works, was not needed",
+        Reachability::Active => WORKS,
+        Reachability::PotentiallyFailed => "does not answer at the moment",
+        Reachability::Inactive => "failed",
     }
 }
 

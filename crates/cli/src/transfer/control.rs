@@ -2,6 +2,8 @@
 //!
 //! docs/transfer-protocol.md specifies the protocol.
 
+use std::net::SocketAddr;
+
 use anabranch::{Association, Bytes, Message, ReceivedMessage, SendError, StreamId};
 use serde::{Deserialize, Serialize};
 
@@ -34,10 +36,25 @@ pub(crate) enum Control {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<u64>,
     },
+    /// The sender offers nothing and only asks what the receiver sees of it.
+    Check {
+        /// See [`VERSION`].
+        version: u32,
+    },
+    /// The receiver's answer.
+    Checked {
+        /// The address that the sender's packets come from.
+        address: SocketAddr,
+    },
     /// The receiver accepts the offer; the sender may send data.
     Accept {
         /// Protocol version used from now on.
         version: u32,
+    },
+    /// The receiver is busy with others; the sender waits and sends [`Control::Alive`].
+    Waiting {
+        /// Number of other senders that wait before this one.
+        ahead: u64,
     },
     /// The receiver rejects the file or could not store it.
     Rejected {
@@ -142,7 +159,12 @@ mod tests {
                 name: longest.clone(),
                 size: None,
             },
+            Control::Check { version: 1 },
+            Control::Checked {
+                address: ([192, 0, 2, 1], 9899).into(),
+            },
             Control::Accept { version: 1 },
+            Control::Waiting { ahead: u64::MAX },
             Control::rejected("\u{1}".repeat(10_000)),
             Control::End {
                 size: u64::MAX,

@@ -56,6 +56,10 @@ pub(crate) enum ReceiveFailure {
     Name(#[from] BadName),
     #[error("the file has {size} bytes, and --max-size allows {limit}")]
     TooLarge { size: u64, limit: u64 },
+    #[error("{0} other senders from this address wait already")]
+    Crowded(usize),
+    #[error("no part of the file arrived for {} s, and others waited; nothing was stored", .0.as_secs_f64())]
+    Idle(Duration),
     #[error("{0}")]
     Store(StoreError),
     #[error("the sender does not follow the transfer protocol: {0}")]

@@ -14,8 +14,11 @@ mod store;
 mod writer;
 
 pub(crate) use digest::Digest;
+pub(crate) use error::ReceiveFailure;
 pub(crate) use file_name::{FileName, is_invisible};
-pub(crate) use receiver::{Receiving, conclude_receiving, receive_file};
-pub(crate) use sender::{Sending, acknowledged, conclude_sending, send_file};
+pub(crate) use receiver::{
+    Queued, Receiving, Request, conclude_receiving, hear_offer, receive_file, wait_for_turn,
+};
+pub(crate) use sender::{Sending, acknowledged, address_seen, conclude_sending, send_file};
 pub(crate) use source::Source;
-pub(crate) use store::Folder;
+pub(crate) use store::{Folder, StoredFile};

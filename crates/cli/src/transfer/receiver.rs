@@ -1,5 +1,7 @@
 //! Receiver. How is a file received? Check the offer, write each piece at its offset, and send the verdict.
 
+use std::future::Future;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -38,9 +40,100 @@ pub(crate) struct Offer {
     pub(crate) size: Option<u64>,
 }
 
+/// A sender that may send its file as soon as the receiver accepts.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) offer: Offer,
+    /// What the sender said before it was accepted.
+    early: Option<Heard>,
+}
+
+/// A place in the queue of a receiver.
+pub(crate) trait Queued {
+    /// How many senders wait before this one; `None` if it is its turn.
+    fn ahead(&mut self) -> Option<u64>;
+
+    /// Waits for a change.
+    fn changed(&mut self) -> impl Future<Output = ()> + Send;
+}
+
+/// Hears what the sender of an association offers; `None` if it only checks whether it reaches us, and has its answer.
+///
+/// # Errors
+///
+/// See [`ReceiveFailure`]. Call [`conclude_receiving`] then.
+pub(crate) async fn hear_offer(
+    association: &Association,
+    receiving: &Receiving,
+) -> Result<Option<Request>, ReceiveFailure> {
+    // Keep-alives do not extend this timeout, or peers that never send an offer could fill the queue.
+    let first = timeout(receiving.patience, next(association)).await;
+    let first = first.map_err(|_| Lost::Silent(receiving.patience))??;
+    if let Heard::Control(Control::Check { version: VERSION }) = first {
+        answer_check(association, receiving.patience).await?;
+        return Ok(None);
+    }
+    let offer = judge(first, receiving)?;
+    Ok(Some(Request { offer, early: None }))
+}
+
+/// Tells the peer its address as it is seen here, and waits for it to end the association.
+async fn answer_check(association: &Association, patience: Duration) -> Result<(), ReceiveFailure> {
+    let paths = association.statistics().paths;
+    let path = paths.first().ok_or(Lost::Ended)?;
+    let address = path.addr.remote;
+    Control::Checked { address }
+        .send(association)
+        .await
+        .map_err(Lost::from)?;
+    let ended = async {
+        while let Ok(Some(_)) = association.recv().await {}
+        association.closed().await;
+    };
+    if timeout(patience, ended).await.is_err() {
+        association.abort("the check is over");
+    }
+    Ok(())
+}
+
+/// Waits for a turn, and tells the sender how many are before it.
+///
+/// # Errors
+///
+/// See [`ReceiveFailure`]. Call [`conclude_receiving`] then.
+pub(crate) async fn wait_for_turn(
+    association: &Association,
+    receiving: &Receiving,
+    request: &mut Request,
+    place: &mut impl Queued,
+) -> Result<(), ReceiveFailure> {
+    let waiting = async {
+        while let Some(ahead) = place.ahead() {
+            let told = Control::Waiting { ahead }.send(association).await;
+            told.map_err(Lost::from)?;
+            let mut changed = pin!(place.changed());
+            loop {
+                tokio::select! {
+                    () = &mut changed => break,
+                    // What is no keep-alive stays unread, as does all that follows it.
+                    heard = next(association), if request.early.is_none() => match heard? {
+                        Heard::Control(Control::Alive) => {}
+                        other => request.early = Some(other),
+                    },
+                }
+            }
+        }
+        Ok(())
+    };
+    tokio::select! {
+        result = waiting => result,
+        lost = silence(association, receiving.patience) => Err(lost.into()),
+    }
+}
+
 /// Receives the one file of an association. Call [`conclude_receiving`] afterwards, whatever the result.
 ///
-/// `received` counts the received bytes of the file; `on_offer` is called with the accepted offer.
+/// `received` counts the received bytes of the file; `on_begin` is called when it can be stored.
 ///
 /// # Errors
 ///
@@ -48,12 +141,13 @@ pub(crate) struct Offer {
 pub(crate) async fn receive_file(
     association: &Association,
     receiving: &Receiving,
+    request: Request,
     received: &AtomicU64,
-    on_offer: impl FnOnce(&Offer),
+    on_begin: impl FnOnce(&Offer),
 ) -> Result<StoredFile, ReceiveFailure> {
     let mut writer = None;
     let result = tokio::select! {
-        result = transfer(association, receiving, received, on_offer, &mut writer) => result,
+        result = transfer(association, receiving, request, (received, on_begin), &mut writer) => result,
         lost = silence(association, receiving.patience) => Err(lost.into()),
     };
     match (result, writer) {
@@ -76,7 +170,7 @@ pub(crate) async fn conclude_receiving(
             name: stored.name.to_string(),
             sha256: stored.digest,
         },
-        Err(failure @ (ReceiveFailure::Violation(_) | ReceiveFailure::Lost(_))) => {
+        Err(failure @ (ReceiveFailure::Violation(_) | ReceiveFailure::Lost(_) | ReceiveFailure::Idle(_))) => {
             association.abort(&failure.told());
             return;
         }
@@ -100,15 +194,13 @@ pub(crate) async fn conclude_receiving(
 async fn transfer(
     association: &Association,
     receiving: &Receiving,
-    received: &AtomicU64,
-    on_offer: impl FnOnce(&Offer),
+    request: Request,
+    (received, on_begin): (&AtomicU64, impl FnOnce(&Offer)),
     writer: &mut Option<Writer>,
 ) -> Result<StoredFile, ReceiveFailure> {
-    // Keep-alives do not extend this timeout, or a few peers that never send an offer could block all others.
-    let first = timeout(receiving.patience, next(association)).await;
-    let offer = judge(first.map_err(|_| Lost::Silent(receiving.patience))??, receiving)?;
+    let Request { offer, mut early } = request;
     let part = PartFile::create(receiving.folder.clone(), offer.name.clone())?;
-    on_offer(&offer);
+    on_begin(&offer);
     // If the association has ended, the next send reports the reason.
     let _ = association.set_receive_buffer(receiving.buffer);
     Control::Accept { version: VERSION }
@@ -122,9 +214,12 @@ async fn transfer(
         if let Some((size, digest)) = end.filter(|(size, _)| *size == arrived) {
             return Ok(writer.finish(size, digest).await?);
         }
-        let heard = tokio::select! {
-            heard = next(association) => heard?,
-            error = writer.failure() => return Err(error.into()),
+        let heard = match early.take() {
+            Some(heard) => heard,
+            None => tokio::select! {
+                heard = next(association) => heard?,
+                error = writer.failure() => return Err(error.into()),
+            },
         };
         match heard {
             Heard::Data(payload) => {

@@ -1,5 +1,6 @@
 //! Sender. How is a file sent? Send the offer, the data messages and the digest, then wait for the receiver's verdict.
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ pub(crate) struct Receipt {
 /// Sends a file over an association that has carried no other data. Call [`conclude_sending`] afterwards.
 ///
 /// `handed_over` counts the bytes of the file passed to the association, including those in its send buffer that are
-/// not yet acknowledged.
+/// not yet acknowledged. `on_wait` is called with the number of senders that wait before this one, whenever that changes.
 ///
 /// # Errors
 ///
@@ -46,10 +47,11 @@ pub(crate) async fn send_file(
     association: &Association,
     sending: Sending,
     handed_over: &AtomicU64,
+    on_wait: impl Fn(u64),
 ) -> Result<Receipt, SendFailure> {
     let patience = sending.patience;
     tokio::select! {
-        result = transfer(association, sending, handed_over) => result,
+        result = transfer(association, sending, handed_over, on_wait) => result,
         lost = silence(association, patience) => Err(lost.into()),
     }
 }
@@ -67,6 +69,7 @@ async fn transfer(
     association: &Association,
     sending: Sending,
     handed_over: &AtomicU64,
+    on_wait: impl Fn(u64),
 ) -> Result<Receipt, SendFailure> {
     let Sending { name, source, .. } = sending;
     let offer = Control::Offer {
@@ -77,7 +80,7 @@ async fn transfer(
     say(association, &offer).await?;
     // The receiver may be busy with other transfers for a long time.
     let first = tokio::select! {
-        first = answer(association) => first?,
+        first = accepted(association, on_wait) => first?,
         Err(lost) = pulse(association) => return Err(lost.into()),
     };
     match first {
@@ -132,6 +135,29 @@ async fn say(association: &Association, control: &Control) -> Result<(), SendFai
         .send(association)
         .await
         .map_err(|error| Lost::from(error).into())
+}
+
+/// The address of this end as the receiver sees it, by its answer to [`Control::Check`]; `None` if it gives none.
+pub(crate) async fn address_seen(association: &Association) -> Option<SocketAddr> {
+    say(association, &Control::Check { version: VERSION })
+        .await
+        .ok()?;
+    match answer(association).await {
+        Ok(Control::Checked { address }) => Some(address),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+/// Returns the receiver's first control message that does not tell the sender to wait.
+async fn accepted(association: &Association, on_wait: impl Fn(u64)) -> Result<Control, SendFailure> {
+    let mut known = None;
+    loop {
+        match answer(association).await? {
+            Control::Waiting { ahead } if known.replace(ahead) != Some(ahead) => on_wait(ahead),
+            Control::Waiting { .. } => {}
+            other => return Ok(other),
+        }
+    }
 }
 
 /// Returns the receiver's next control message; a rejection is an error.

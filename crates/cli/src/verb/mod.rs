@@ -1,5 +1,6 @@
 //! Verbs of the program.
 
+pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod lab;

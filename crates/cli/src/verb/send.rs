@@ -46,6 +46,7 @@ pub(crate) async fn run(
         .map(|file| EventLog::create(file, &name.to_string()))
         .transpose()?;
     let endpoint = EventLog::of(log.as_ref(), network::endpoint_on(sockets, config))
+        .connect_timeout(arguments.timeout)
         .bind()
         .await
         .map_err(Failure::work)?;
@@ -103,8 +104,14 @@ async fn connect_and_send(
         remotes,
     };
     let name = sending.name.to_string();
+    let on_wait = |ahead| {
+        reporter.report(&Event::Waiting {
+            transfer: TRANSFER,
+            ahead,
+        });
+    };
     let result = tokio::select! {
-        result = send_file(&association, sending, &counter.bytes) => result,
+        result = send_file(&association, sending, &counter.bytes, on_wait) => result,
         never = observe(&association, counter, reporter) => match never {},
         never = following.run(|text| warn(text, reporter)) => match never {},
     };
@@ -150,7 +157,7 @@ async fn look_up(host: String, port: u16) -> Result<Vec<SocketAddr>, Failure> {
 }
 
 /// All addresses of the receiver, each once.
-async fn resolve(addresses: &PeerAddresses) -> Result<Vec<SocketAddr>, Failure> {
+pub(super) async fn resolve(addresses: &PeerAddresses) -> Result<Vec<SocketAddr>, Failure> {
     let mut remotes: Vec<SocketAddr> = Vec::new();
     for address in &addresses.0 {
         for remote in look_up(address.host.clone(), address.port).await? {

@@ -9,6 +9,7 @@
 mod harness;
 mod nat;
 mod network;
+mod receiver;
 mod transfer;
 mod uplinks;
 mod words;

@@ -26,6 +26,7 @@ pub(crate) struct Uplinks {
     pub(crate) client: Host,
     pub(crate) isps: Vec<Host>,
     pub(crate) server: Host,
+    switch: Host,
     settings: Settings,
     network: Network,
 }
@@ -61,7 +62,7 @@ impl Uplinks {
         server.plug_into("eth0", &switch, "server");
         server.add_address("eth0", &format!("{SERVER}/24"));
         let upstream = Upstream {
-            switch,
+            switch: switch.clone(),
             subnet: "203.0.113",
             gateway: None,
         };
@@ -70,6 +71,7 @@ impl Uplinks {
             client,
             isps: Vec::new(),
             server,
+            switch,
             settings,
             network,
         };
@@ -100,6 +102,12 @@ impl Uplinks {
         }
         self.isps.push(isp);
         self.bring_up(number);
+    }
+
+    /// Gives the server one more interface with this address.
+    pub(crate) fn add_server_interface(&self, device: &str, address: &str) {
+        self.server.plug_into(device, &self.switch, device);
+        self.server.add_address(device, &format!("{address}/24"));
     }
 
     /// Gives uplink `number` its address and its routes, as a DHCP client does.

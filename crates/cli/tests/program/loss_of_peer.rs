@@ -198,3 +198,20 @@ fn unreachable_receiver_is_reported() {
     );
     assert_eq!((sent.status.code(), error.lines().count()), (Some(1), 1));
 }
+
+#[test]
+fn closed_port_is_reported_without_waiting_for_the_timeout() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "a", 10);
+    let (socket, address) = silent_address();
+    drop(socket);
+    // The test would not end before this timeout.
+    let options = ["--to", &address, "--timeout", "10min"];
+    let sent = run(&[&["send", path.to_str().unwrap()], &options[..]].concat());
+    let error = String::from_utf8(sent.stderr).unwrap();
+    assert!(
+        error.contains(&format!("nothing listens at {address}")),
+        "{error}"
+    );
+    assert_eq!((sent.status.code(), error.lines().count()), (Some(1), 1));
+}

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod arguments;
+mod check;
 mod cut_link;
 mod full_disk;
 mod harness;
@@ -9,6 +10,7 @@ mod hostile;
 mod lab;
 mod loss_of_peer;
 mod report;
+mod slots;
 mod small_link;
 #[cfg(target_os = "linux")]
 mod testbed;

@@ -58,6 +58,9 @@ pub enum CloseReason {
     /// Aborted by the peer.
     #[error("aborted by the peer: {0}")]
     AbortedByPeer(String),
+    /// No program listens at any address of the peer, as ICMP messages say.
+    #[error("no program listens at the address of the peer")]
+    Refused,
     /// The handshake was not answered.
     #[error("no answer from the peer")]
     NoAnswer,

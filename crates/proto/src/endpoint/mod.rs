@@ -3,6 +3,7 @@
 mod connect;
 pub(crate) mod cookie;
 mod directory;
+mod icmp;
 mod inbound;
 mod listener;
 mod out_of_the_blue;
@@ -29,6 +30,7 @@ use crate::secrets::{Entropy, Secrets};
 pub use connect::ConnectError;
 use cookie::CookieKeys;
 use directory::{Correspondent, Directory};
+pub use icmp::{IcmpKind, IcmpMessage};
 use inbound::Inbound;
 use replies::Replies;
 use timer_queue::{Entry, TimerQueue};
@@ -295,6 +297,18 @@ impl Endpoint {
         }
     }
 
+    /// Takes up to `count` answers to unverified peers, each a packet of its own. [`Endpoint::poll_transmit`] would give them one by
+    /// one; a driver that is flooded with INITs sends them together.
+    pub fn poll_replies(&mut self, count: usize, replies: &mut Vec<(Transmit, Vec<u8>)>) {
+        let taken = core::iter::from_fn(|| self.replies.pop()).take(count);
+        replies.extend(taken.map(|(path, mut bytes)| {
+            if !self.config.checksum_offload {
+                checksum::seal(&mut bytes);
+            }
+            (reply_of(path, bytes.len()), bytes)
+        }));
+    }
+
     /// Appends the next packets to `buffer`, all for one path: at most `max_segments`, of equal length except the last. `None` if
     /// there is nothing to send.
     pub fn poll_transmit(
@@ -319,13 +333,7 @@ impl Endpoint {
     fn next_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>, max_segments: usize) -> Option<Transmit> {
         if let Some((path, bytes)) = self.replies.pop() {
             buffer.extend_from_slice(&bytes);
-            return Some(Transmit {
-                path,
-                ecn: Ecn::NotCapable,
-                size: bytes.len(),
-                segment_size: None,
-                may_fragment: false,
-            });
+            return Some(reply_of(path, bytes.len()));
         }
         while let Some(id) = self.timers.front() {
             let Some(slot) = self.slots.get_mut(&id) else {
@@ -348,8 +356,19 @@ impl Endpoint {
         None
     }
 
+    /// Updates the deadline of [`Endpoint::poll_timeout`] without sending anything: for a driver that cannot call
+    /// [`Endpoint::poll_transmit`] for now because its sockets are full.
+    pub fn list_deadlines(&mut self) {
+        for id in self.timers.touched() {
+            if let Some(slot) = self.slots.get_mut(&id) {
+                let deadline = slot.association.poll_timeout();
+                self.timers.list(id, &mut slot.entry, deadline);
+            }
+        }
+    }
+
     /// The time at which [`Endpoint::handle_timeout`] is due; `None` if no timer runs. Valid after [`Endpoint::poll_transmit`] has
-    /// returned `None`. It may be earlier than needed, never later.
+    /// returned `None`, or after [`Endpoint::list_deadlines`]. It may be earlier than needed, never later.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.timers.next_deadline()
@@ -415,6 +434,16 @@ impl Endpoint {
                 return tag;
             }
         }
+    }
+}
+
+const fn reply_of(path: PathAddr, size: usize) -> Transmit {
+    Transmit {
+        path,
+        ecn: Ecn::NotCapable,
+        size,
+        segment_size: None,
+        may_fragment: false,
     }
 }
 

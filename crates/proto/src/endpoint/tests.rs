@@ -229,6 +229,7 @@ mod congestion;
 mod ending;
 mod extensions;
 mod handshake;
+mod icmp;
 mod liveness;
 mod setup;
 mod shutdown;

@@ -1,6 +1,7 @@
 //! Timer queue of an endpoint: deadlines of its associations, and associations to poll.
 
 use alloc::collections::{BTreeSet, VecDeque};
+use alloc::vec::Vec;
 
 use anabranch_types::{AssociationId, Instant};
 
@@ -55,6 +56,11 @@ impl TimerQueue {
     /// The association to poll now.
     pub(crate) fn front(&self) -> Option<AssociationId> {
         self.touched.front().copied()
+    }
+
+    /// All associations that are to be polled.
+    pub(crate) fn touched(&self) -> Vec<AssociationId> {
+        self.touched.iter().copied().collect()
     }
 
     /// Moves the first association to the end, because it has more to send.

@@ -16,8 +16,8 @@ use crate::network::{self, Guarded};
 use crate::output::{Counter, DemoRow, Event, PathReport, Reporter, Role, Summary, observe};
 use crate::parse::ShapedPath;
 use crate::transfer::{
-    Digest, FileName, Folder, Receiving, Sending, Source, conclude_receiving, conclude_sending, receive_file,
-    send_file,
+    Digest, FileName, Folder, Receiving, Sending, Source, conclude_receiving, conclude_sending, hear_offer,
+    receive_file, send_file,
 };
 
 /// Idle timeout of a run, longer than any recovery from a link failure.
@@ -54,7 +54,8 @@ impl DemoRunner {
             .map(|file| EventLog::create(&numbered(file, number), &run.name));
         let log = log.transpose()?;
         let sender = EventLog::of(log.as_ref(), bind(&links.sender));
-        let sender = sender.bind().await.map_err(Failure::work)?;
+        let sender = sender.connect_timeout(IDLE_TIMEOUT).bind();
+        let sender = sender.await.map_err(Failure::work)?;
         let folder = tempfile::tempdir_in(&self.scratch).map_err(Failure::work)?;
         let receiving = Receiving {
             // The links are measured, not the disk.
@@ -104,7 +105,7 @@ impl DemoRunner {
             patience: IDLE_TIMEOUT,
         };
         let result = tokio::select! {
-            result = send_file(&association, sending, &counter.bytes) => result,
+            result = send_file(&association, sending, &counter.bytes, |_| ()) => result,
             never = observe(&association, &counter, &*self.reporter) => match never {},
             never = self.cut_half_way(run, &association, &counter, links) => match never {},
         };
@@ -159,7 +160,11 @@ async fn receive(receiver: &Endpoint, receiving: &Receiving) -> Result<Digest, F
         .await
         .ok_or_else(|| Failure::work("the sockets of the endpoint failed"))?;
     let association = Guarded(association);
-    let result = receive_file(&association, receiving, &AtomicU64::new(0), |_| ()).await;
+    let result = match hear_offer(&association, receiving).await {
+        Ok(Some(request)) => receive_file(&association, receiving, request, &AtomicU64::new(0), |_| ()).await,
+        Ok(None) => return Err(Failure::work("the sender of the demo offered no file")),
+        Err(failure) => Err(failure),
+    };
     conclude_receiving(&association, receiving.patience, &result).await;
     result.map(|stored| stored.digest).map_err(Failure::work)
 }

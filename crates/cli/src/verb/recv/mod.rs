@@ -1,0 +1,283 @@
+//! `anabranch recv`: receives files until stopped.
+
+mod slots;
+
+use std::fs::File;
+use std::mem;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anabranch::io::Socket;
+use anabranch::{Association, Endpoint};
+use tokio::task::JoinSet;
+use tokio::time::interval;
+
+use crate::arguments::RecvArguments;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::network::{self, Guarded};
+use crate::output::{Counter, Event, Reporter, Role, observe};
+use crate::parse::LocalAddresses;
+use crate::transfer::{
+    Folder, ReceiveFailure, Receiving, Request, StoredFile, conclude_receiving, hear_offer, receive_file,
+    wait_for_turn,
+};
+use slots::{Limits, Place, Slots, Source, WAITING_PER_SOURCE};
+
+/// Default port (RFC 6951 §5.1).
+const PORT: u16 = 9899;
+
+/// Maximum number of senders that transfer or wait; further ones are not answered until others are gone.
+const MAX_SENDERS: usize = 1_024;
+
+/// How often transfers are looked at for progress.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Receive buffer in bytes before an offer is accepted: many unverified senders may be waiting.
+const UNACCEPTED_BUFFER: u64 = 64 << 10;
+
+/// Receives files.
+pub(crate) async fn run(
+    arguments: RecvArguments,
+    reporter: &Arc<dyn Reporter>,
+    interrupt: &mut Interrupt,
+) -> Result<(), Failure> {
+    check_folder(&arguments.folder)?;
+    let mut config = arguments.settings.association_config()?;
+    let buffer = mem::replace(&mut config.receive_buffer, UNACCEPTED_BUFFER);
+    let sockets = sockets(arguments.listen.as_ref())?;
+    let endpoint = network::endpoint_on(sockets, config)
+        .listen()
+        .follow_interfaces()
+        .bind()
+        .await
+        .map_err(Failure::work)?;
+    reporter.report(&Event::Listening {
+        addresses: &endpoint.local_addrs(),
+        folder: &arguments.folder,
+    });
+    let receiving = Receiving {
+        folder: Folder {
+            path: arguments.folder,
+            overwrite: arguments.force,
+            durable: true,
+        },
+        max_size: arguments.max_size.unwrap_or(i64::MAX as u64),
+        patience: arguments.timeout,
+        buffer,
+    };
+    let limits = Limits {
+        slots: if arguments.once {
+            1
+        } else {
+            arguments.max_transfers.get()
+        },
+        per_source: arguments.max_per_source.get(),
+        idle: arguments.idle_timeout,
+    };
+    let mut server = Server {
+        receiving,
+        reporter: Arc::clone(reporter),
+        once: arguments.once,
+        slots: Arc::new(Slots::new(limits)),
+        sessions: JoinSet::new(),
+        count: 0,
+    };
+    let result = interrupt.or(server.serve(&endpoint)).await;
+    // Dropped transfers abort their associations and remove their files.
+    server.sessions.shutdown().await;
+    network::close(&endpoint).await;
+    result
+}
+
+/// Serves senders.
+#[derive(Debug)]
+struct Server {
+    receiving: Receiving,
+    reporter: Arc<dyn Reporter>,
+    once: bool,
+    slots: Arc<Slots>,
+    sessions: JoinSet<Ended>,
+    count: u64,
+}
+
+/// How the session with a sender ended.
+#[derive(Debug)]
+struct Ended {
+    transfer: u64,
+    result: Result<(), Failure>,
+    /// The sender kept no other from its turn: it had a slot, and none took it over.
+    was_served: bool,
+}
+
+impl Server {
+    async fn serve(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
+        let mut looks = interval(LOOK);
+        loop {
+            tokio::select! {
+                association = endpoint.accept(), if self.sessions.len() < MAX_SENDERS => {
+                    let association = association.ok_or_else(|| Failure::work("the sockets of the endpoint failed"))?;
+                    self.begin(Guarded(association));
+                }
+                Some(ended) = self.sessions.join_next() => {
+                    let ended = ended.map_err(Failure::work)?;
+                    // Whoever gives up in the queue, or offers nothing that can be stored, ends the program only if there is
+                    // no other.
+                    if self.once && (ended.was_served || ended.result.is_err() && !self.slots.are_used()) {
+                        return ended.result;
+                    }
+                    self.report(&ended);
+                }
+                _ = looks.tick() => self.slots.take_over_idle(Instant::now()),
+            }
+        }
+    }
+
+    fn begin(&mut self, association: Guarded) {
+        self.count += 1;
+        let session = Session {
+            association,
+            transfer: self.count,
+            receiving: self.receiving.clone(),
+            slots: Arc::clone(&self.slots),
+            reporter: Arc::clone(&self.reporter),
+        };
+        self.sessions.spawn(session.run());
+    }
+
+    fn report(&self, ended: &Ended) {
+        if let Err(failure) = &ended.result {
+            let message = failure.to_string();
+            self.reporter.report(&Event::Error {
+                transfer: Some(ended.transfer),
+                message: &message,
+                exit_code: None,
+            });
+        }
+    }
+}
+
+/// The session with one sender.
+#[derive(Debug)]
+struct Session {
+    association: Guarded,
+    transfer: u64,
+    receiving: Receiving,
+    slots: Arc<Slots>,
+    reporter: Arc<dyn Reporter>,
+}
+
+impl Session {
+    async fn run(self) -> Ended {
+        let (result, was_served) = match self.queue().await {
+            Ok(None) => {
+                return Ended {
+                    transfer: self.transfer,
+                    result: Ok(()),
+                    was_served: false,
+                };
+            }
+            Ok(Some((request, place))) => {
+                let result = self.receive(request, place).await;
+                let is_idle = matches!(result, Err(ReceiveFailure::Idle(_)));
+                (result, !is_idle)
+            }
+            Err(failure) => (Err(failure), false),
+        };
+        conclude_receiving(&self.association, self.receiving.patience, &result).await;
+        Ended {
+            transfer: self.transfer,
+            result: result.map(drop).map_err(Failure::work),
+            was_served,
+        }
+    }
+
+    /// Hears the offer and waits for a slot; `None` if there is no offer because the sender only checks its uplinks.
+    async fn queue(&self) -> Result<Option<(Request, Place)>, ReceiveFailure> {
+        let (association, receiving) = (&self.association, &self.receiving);
+        let Some(mut request) = hear_offer(association, receiving).await? else {
+            return Ok(None);
+        };
+        let place = self.slots.join(source_of(association), Instant::now());
+        let mut place = place.ok_or(ReceiveFailure::Crowded(WAITING_PER_SOURCE))?;
+        wait_for_turn(association, receiving, &mut request, &mut place).await?;
+        Ok(Some((request, place)))
+    }
+
+    async fn receive(&self, request: Request, mut place: Place) -> Result<StoredFile, ReceiveFailure> {
+        let (association, transfer, reporter) = (&self.association, self.transfer, &*self.reporter);
+        let counter = Counter::new(transfer, Role::Receive, request.offer.size, Instant::now());
+        let counter = Arc::new(counter);
+        place.measure(&counter);
+        let received = receive_file(association, &self.receiving, request, &counter.bytes, |offer| {
+            reporter.report(&Event::Offered {
+                transfer,
+                name: offer.name.as_str(),
+                size: offer.size,
+            });
+        });
+        // Biased, so that the connection is reported before the transfer.
+        let result = tokio::select! {
+            biased;
+            never = observe(association, &counter, reporter) => match never {},
+            result = received => result,
+            () = place.taken_over() => Err(ReceiveFailure::Idle(self.slots.limits().idle)),
+        };
+        if let Ok(stored) = &result {
+            let (name, size, sha256) = (stored.name.as_str(), stored.size, stored.digest);
+            reporter.report(&Event::Stored {
+                transfer,
+                name,
+                file: &stored.path,
+                size,
+                sha256,
+            });
+            let summary = super::summary(association, &counter, name.to_owned(), size, sha256);
+            reporter.report(&Event::Summary(&summary));
+        }
+        result
+    }
+}
+
+/// The address that the sender's packets come from.
+fn source_of(association: &Association) -> Source {
+    let paths = association.statistics().paths;
+    let remote = paths.first().map(|path| path.addr.remote.ip());
+    Source::of(remote.unwrap_or(Ipv4Addr::UNSPECIFIED.into()))
+}
+
+/// Checks that files can be stored.
+fn check_folder(folder: &Path) -> Result<(), Failure> {
+    let shown = folder.display();
+    match folder.metadata() {
+        Ok(metadata) if metadata.is_dir() => {}
+        Ok(_) => {
+            return Err(Failure::Usage(format!(
+                "{shown} is not a folder; give an existing folder"
+            )));
+        }
+        Err(error) => {
+            let text = format!("{shown}: {error}; give an existing folder");
+            return Err(Failure::Usage(text));
+        }
+    }
+    // New names are durable only after a sync of the folder, which must be opened for that.
+    match tempfile::tempfile_in(folder).and_then(|_| File::open(folder)) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let kind = error.kind();
+            Err(Failure::Usage(format!(
+                "cannot write to {shown}: {kind}; give another folder"
+            )))
+        }
+    }
+}
+
+fn sockets(listen: Option<&LocalAddresses>) -> Result<Vec<Arc<dyn Socket>>, Failure> {
+    match listen {
+        Some(locals) => locals.0.iter().map(|local| network::open(*local)).collect(),
+        None => network::open_everywhere(PORT),
+    }
+}

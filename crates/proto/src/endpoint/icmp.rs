@@ -1,0 +1,167 @@
+//! ICMP messages (RFC 9260 §10, RFC 8899 §4.6.1, RFC 6951). Which are believed, and what follows from them?
+//!
+//! A message is believed if it quotes a packet that only we and those on its way have seen: by the tag that an INIT of ours
+//! names, or the one that the peer chose. Inside UDP, a closed port is what a missing protocol is over IP (RFC 6951 §5.6).
+
+use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
+
+use anabranch_types::{AssociationId, Instant, VerificationTag};
+use anabranch_wire::chunk::kind;
+
+use super::Endpoint;
+use super::directory::Correspondent;
+use crate::association::{Association, CloseReason, State};
+use crate::handshake;
+
+/// An ICMP message about a packet of this endpoint, as its socket received it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IcmpMessage<'a> {
+    /// The destination of the packet.
+    pub destination: SocketAddr,
+    /// Its type and code.
+    pub kind: IcmpKind,
+    /// What it quotes of the packet, from the common header of SCTP on.
+    pub quoted: &'a [u8],
+}
+
+/// What an ICMP message says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IcmpKind {
+    /// No program has the port, by the word of the host with this address.
+    PortUnreachable(IpAddr),
+    /// The destination is unreachable for another reason.
+    Unreachable,
+    /// The packet was larger than a link of this MTU, in bytes of IP.
+    PacketTooBig(u16),
+}
+
+/// The packet that a message quotes.
+struct Quoted {
+    source_port: u16,
+    destination_port: u16,
+    tag: QuotedTag,
+}
+
+enum QuotedTag {
+    /// Its verification tag.
+    Verification(VerificationTag),
+    /// It is an INIT that names this initiate tag.
+    Initiate(VerificationTag),
+}
+
+impl Quoted {
+    /// `None` if so little is quoted that it proves nothing.
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let port = |at: usize| Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
+        let tag = |at: usize| {
+            let bytes = bytes.get(at..)?.first_chunk()?;
+            Some(VerificationTag(u32::from_be_bytes(*bytes)))
+        };
+        let verification = tag(4)?;
+        let is_init = verification == VerificationTag::ZERO && bytes.get(12) == Some(&kind::INIT);
+        let tag = match verification {
+            _ if is_init => QuotedTag::Initiate(tag(16)?),
+            VerificationTag::ZERO => return None,
+            verification => QuotedTag::Verification(verification),
+        };
+        Some(Self {
+            source_port: port(0)?,
+            destination_port: port(2)?,
+            tag,
+        })
+    }
+}
+
+impl Endpoint {
+    //= rfc9260 10-1, 10-3, 10-4, 10-5, 10-6, 12.4-1
+    /// An ICMP message arrived. It is ignored unless it quotes enough of a packet of this endpoint to tell that its sender has
+    /// seen the packet (RFC 9260 §10).
+    ///
+    /// If it says that no program has the port that an INIT went to, and the destination itself says so, no further INIT
+    /// goes there, and the attempt to connect ends if no other address is left. Later, the destination is asked by a heartbeat: one
+    /// message ends no association.
+    pub fn handle_icmp(&mut self, now: Instant, message: IcmpMessage<'_>) {
+        let remote = message.destination;
+        let found = Quoted::read(message.quoted).and_then(|quoted| self.sender_of(&quoted, remote));
+        let Some((id, slot)) = found.and_then(|id| Some((id, self.slots.get_mut(&id)?))) else {
+            return;
+        };
+        let association = &mut *slot.association;
+        match message.kind {
+            IcmpKind::PacketTooBig(largest) => self.handle_too_large_at(id, now, remote, largest),
+            IcmpKind::PortUnreachable(reporter) if matches!(association.state, State::CookieWait(_)) => {
+                if reporter == remote.ip() {
+                    refuse(association, remote.ip());
+                }
+            }
+            IcmpKind::PortUnreachable(_) | IcmpKind::Unreachable => {
+                let towards = association.transfer.paths.iter();
+                let towards = towards.filter(|(_, path)| path.addr.remote == remote);
+                let towards: Vec<_> = towards.map(|(facts, _)| facts.id).collect();
+                for path in towards {
+                    association.request_heartbeat(path);
+                }
+            }
+        }
+        self.touch(id);
+    }
+
+    /// The association that sent what is quoted to `remote`.
+    fn sender_of(&self, quoted: &Quoted, remote: SocketAddr) -> Option<AssociationId> {
+        let belongs = |id: &AssociationId| {
+            let Some(slot) = self.slots.get(id) else {
+                return false;
+            };
+            let association = &slot.association;
+            let has_ports = association.local.port == quoted.source_port
+                && association.peer.port == quoted.destination_port;
+            let has_tag = match quoted.tag {
+                QuotedTag::Initiate(tag) => {
+                    tag == association.local.tag && matches!(association.state, State::CookieWait(_))
+                }
+                QuotedTag::Verification(tag) => tag == association.peer.tag,
+            };
+            let leads_there = association.transfer.paths.remotes().any(|known| known == remote);
+            has_ports && has_tag && leads_there
+        };
+        match quoted.tag {
+            QuotedTag::Initiate(tag) => self.directory.with_tag(tag).filter(belongs),
+            QuotedTag::Verification(_) => {
+                let peer = Correspondent {
+                    remote,
+                    peer_port: quoted.destination_port,
+                    local_port: quoted.source_port,
+                };
+                self.directory.with(peer).take(super::MAX_NAMESAKES).find(belongs)
+            }
+        }
+    }
+
+    /// Packets of the association were too large for a link on the way to `remote`.
+    fn handle_too_large_at(&mut self, id: AssociationId, now: Instant, remote: SocketAddr, largest: u16) {
+        let Some(slot) = self.slots.get_mut(&id) else {
+            return;
+        };
+        let association = &mut *slot.association;
+        for addr in association.path_addresses() {
+            if addr.remote == remote {
+                let effects = association.transfer.on_too_large(now, addr, Some(largest));
+                association.apply(effects);
+            }
+        }
+    }
+}
+
+/// Nobody listens at `remote`: the INIT goes to the next address at once, or the attempt is over.
+fn refuse(association: &mut Association, remote: IpAddr) {
+    let (addresses, paths) = (&mut association.addresses, &association.transfer.paths);
+    addresses.initiated_to.retain(|known| *known != remote);
+    let is_left = |path| addresses.is_initiated_to(paths, path);
+    if !paths.ids().any(is_left) {
+        association.end(CloseReason::Refused, None);
+    } else if let State::CookieWait(retry) = &association.state {
+        let next = handshake::path_of_init(addresses, paths, retry.repeated);
+        association.control.send_handshake(next);
+    }
+}

@@ -1,0 +1,158 @@
+//! ICMP messages: forged ones change nothing, genuine ones end an attempt to connect, or have a path asked.
+
+use anabranch_wire::HeartbeatAck;
+
+use super::*;
+use crate::association::CloseReason;
+use crate::endpoint::{IcmpKind, IcmpMessage};
+
+fn port_unreachable(reporter: SocketAddr) -> IcmpKind {
+    IcmpKind::PortUnreachable(reporter.ip())
+}
+
+fn hears_icmp(endpoint: &mut Endpoint, destination: SocketAddr, kind: IcmpKind, quoted: &[u8]) {
+    let message = IcmpMessage {
+        destination,
+        kind,
+        quoted,
+    };
+    endpoint.handle_icmp(START, message);
+}
+
+/// Begins an association with these addresses; gives it with its first packet.
+fn begins(endpoint: &mut Endpoint, remotes: &[SocketAddr]) -> (AssociationId, Vec<u8>) {
+    let id = endpoint.connect(START, remotes, &config()).expect("a path");
+    (id, said(endpoint, START).remove(0))
+}
+
+fn close_reasons(endpoint: &mut Endpoint) -> Vec<CloseReason> {
+    let reason = |event| match event {
+        Event::Closed(reason) => Some(reason),
+        _ => None,
+    };
+    events(endpoint).into_iter().filter_map(reason).collect()
+}
+
+//= rfc9260 10-1, 10-3, 12.4-1
+#[test]
+fn port_unreachable_about_the_init_ends_the_attempt() {
+    let mut endpoint = endpoint();
+    let (_, init) = begins(&mut endpoint, &[peer(2)]);
+    // RFC 1812 asks for more, but the tag is in the first 20 bytes.
+    hears_icmp(&mut endpoint, peer(2), port_unreachable(peer(2)), &init[..20]);
+    assert_eq!(close_reasons(&mut endpoint), [CloseReason::Refused]);
+    assert!(said(&mut endpoint, START).is_empty());
+}
+
+#[test]
+fn init_goes_to_the_next_address_if_nobody_listens_at_the_first() {
+    let mut endpoint = endpoint();
+    let (_, init) = begins(&mut endpoint, &[peer(2), peer(3)]);
+    hears_icmp(&mut endpoint, peer(2), port_unreachable(peer(2)), &init);
+    let mut buffer = Vec::new();
+    let transmit = endpoint
+        .poll_transmit(START, &mut buffer, 1)
+        .expect("another INIT");
+    assert_eq!(transmit.path.remote, peer(3));
+    assert_eq!(kinds(&[buffer.clone()]), [kind::INIT]);
+    hears_icmp(&mut endpoint, peer(3), port_unreachable(peer(3)), &buffer);
+    assert_eq!(close_reasons(&mut endpoint), [CloseReason::Refused]);
+}
+
+//= rfc9260 10-4, 10-5
+#[test]
+fn icmp_about_packets_never_sent_is_ignored() {
+    let mut endpoint = endpoint();
+    let (id, init) = begins(&mut endpoint, &[peer(2)]);
+    let closed = port_unreachable(peer(2));
+    let mut other_tag = init.clone();
+    other_tag[19] ^= 1;
+    let mut other_port = init.clone();
+    other_port[1] ^= 1;
+    let mut no_init = init.clone();
+    no_init[12] = kind::DATA;
+    for quoted in [&other_tag[..], &other_port, &no_init, &init[..16], &[]] {
+        hears_icmp(&mut endpoint, peer(2), closed, quoted);
+    }
+    // To another address, and by another host than the destination.
+    hears_icmp(&mut endpoint, peer(3), port_unreachable(peer(3)), &init);
+    hears_icmp(&mut endpoint, peer(2), port_unreachable(peer(9)), &init);
+    assert_eq!(close_reasons(&mut endpoint), []);
+    assert!(
+        endpoint
+            .association(id)
+            .is_some_and(|association| !association.is_closed())
+    );
+}
+
+#[test]
+fn unreachable_network_does_not_end_the_attempt() {
+    let mut endpoint = endpoint();
+    let (_, init) = begins(&mut endpoint, &[peer(2)]);
+    hears_icmp(&mut endpoint, peer(2), IcmpKind::Unreachable, &init);
+    assert_eq!(close_reasons(&mut endpoint), []);
+}
+
+/// A packet of the endpoint to its peer, whose tag is `tag`.
+fn from_us(tag: VerificationTag) -> Vec<u8> {
+    packet(tag, |packet| packet.push(&CookieAck).expect("a small chunk"))
+}
+
+#[test]
+fn port_unreachable_of_an_association_has_its_path_asked() {
+    let mut endpoint = endpoint();
+    is_joined(&mut endpoint, 77, &[]);
+    said(&mut endpoint, START);
+    let closed = port_unreachable(peer(2));
+    hears_icmp(&mut endpoint, peer(2), closed, &from_us(VerificationTag(78)));
+    assert_eq!(kinds(&said(&mut endpoint, START)), []);
+    hears_icmp(&mut endpoint, peer(2), closed, &from_us(VerificationTag(77)));
+    assert_eq!(kinds(&said(&mut endpoint, START)), [kind::HEARTBEAT]);
+    assert_eq!(close_reasons(&mut endpoint), []);
+}
+
+/// The next probe of the path MTU that is longer than `bytes`; shorter ones and heartbeats are answered.
+fn next_probe_above(endpoint: &mut Endpoint, tag: VerificationTag, bytes: usize) -> Vec<u8> {
+    let mut now = START;
+    let mut sent = said(endpoint, now);
+    for _ in 0..100 {
+        let Some(probe) = sent.pop() else {
+            now = endpoint.poll_timeout().expect("heartbeats never end");
+            endpoint.handle_timeout(now);
+            sent = said(endpoint, now);
+            continue;
+        };
+        if probe.len() > bytes {
+            return probe;
+        }
+        let packet = Packet::parse(&probe).expect("a packet in order");
+        let chunk = packet.chunks().flatten().next().expect("a chunk");
+        if let Ok(Chunk::Heartbeat(Heartbeat { info })) = chunk.decode() {
+            sent.extend(hears(endpoint, now, peer(2), tag, &HeartbeatAck { info }));
+        }
+    }
+    panic!("no probe above {bytes} bytes");
+}
+
+//= rfc9260 10-6
+#[test]
+fn packet_too_big_sets_the_size_of_the_next_probe() {
+    /// Of IPv4 and UDP.
+    const HEADERS: usize = 28;
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 77, &[]);
+    // Sizes are probed as soon as data leaves.
+    let id = endpoint.associations().next().expect("it is there").id();
+    let mut association = endpoint.association_mut(id).expect("it is there");
+    association
+        .send(Message::new(StreamId(0), "data"))
+        .expect("room for it");
+    drop(association);
+    let probe = next_probe_above(&mut endpoint, tag, 1_300 - HEADERS);
+    let mut forged = probe.clone();
+    forged[7] ^= 1;
+    hears_icmp(&mut endpoint, peer(2), IcmpKind::PacketTooBig(1_250), &forged);
+    hears_icmp(&mut endpoint, peer(2), IcmpKind::PacketTooBig(1_300), &probe);
+    let next = next_probe_above(&mut endpoint, tag, 1_200 - HEADERS);
+    assert_eq!(next.len(), 1_300 - HEADERS);
+}
