@@ -30,7 +30,7 @@ use crate::auth::{Authentication, KeyVector, RANDOM_LEN};
 use crate::config::{AssociationConfig, PacketCounts};
 use crate::endpoint::cookie::Seal;
 use crate::extensions::{ChunkKinds, Extensions, PACKET_COUNTS};
-use crate::path::PathChange;
+use crate::path::{PathChange, PathEvent};
 use crate::recv::ReceiverConfig;
 use crate::secrets::Secrets;
 use crate::send::Sender;
@@ -200,40 +200,24 @@ impl Association {
     /// Applies the effects of a step of data transfer on the association.
     #[inline]
     pub(crate) fn apply(&mut self, effects: Effects) {
-        let is_acknowledged = effects.is_acknowledged;
-        if effects.has_path_events() || effects.is_confirmed || effects.peer_is_unreachable {
-            self.apply_rare(effects);
-        } else if is_acknowledged {
-            self.tell_writable();
-        }
-    }
-
-    #[cold]
-    fn apply_rare(&mut self, effects: Effects) {
         let (is_acknowledged, is_confirmed) = (effects.is_acknowledged, effects.is_confirmed);
         let peer_is_unreachable = effects.peer_is_unreachable;
-        for event in effects.into_path_events() {
-            if event.change == PathChange::Removed {
-                self.control.forget_path(event.id);
-            }
-            self.events.push(Event::Path(event));
+        if let Some(changes) = effects.into_path_events() {
+            report_path_events(&mut self.control, &mut self.events, changes);
         }
         if is_acknowledged {
-            self.tell_writable();
+            self.owed
+                .tell_writable(&self.state, &self.transfer.sender, &mut self.events);
         }
         if is_confirmed {
             let preferred = self.addresses.on_confirmed(&mut self.transfer);
-            let preferred = preferred.into_path_events().map(Event::Path);
-            preferred.for_each(|event| self.events.push(event));
+            if let Some(changes) = preferred.into_path_events() {
+                report_path_events(&mut self.control, &mut self.events, changes);
+            }
         }
         if peer_is_unreachable {
             self.end(CloseReason::PeerUnreachable, Some(Vec::new()));
         }
-    }
-
-    fn tell_writable(&mut self) {
-        self.owed
-            .tell_writable(&self.state, &self.transfer.sender, &mut self.events);
     }
 
     /// Whether both ends support ASCONF and require its authentication: an end that accepts ASCONF must require AUTH for ASCONF and
@@ -306,5 +290,16 @@ impl Association {
             self.events.push_low_streams(&mut self.transfer.sender);
         }
         event
+    }
+}
+
+/// Tells the application of changes of paths. Control chunks that wait for a removed path are sent on others.
+#[cold]
+fn report_path_events(control: &mut Control, events: &mut Events, changes: Vec<PathEvent>) {
+    for event in changes {
+        if event.change == PathChange::Removed {
+            control.forget_path(event.id);
+        }
+        events.push(Event::Path(event));
     }
 }

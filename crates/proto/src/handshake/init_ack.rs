@@ -8,7 +8,7 @@ use anabranch_types::{Instant, PathAddr, PathId, VerificationTag};
 use anabranch_wire::{Cause, CauseWriter, Chunk, InitAck, Packet, Parameter, Parameters, UnknownAction};
 
 use crate::address::{Addresses, is_believable};
-use crate::association::{Agreement, Association, Retry, Side, State, close};
+use crate::association::{Agreement, Association, Control, Retry, Side, State, close};
 use crate::auth::{BadRandom, KeyVector, KeyVectorReader};
 use crate::config::{AssociationConfig, MIN_RECEIVE_BUFFER};
 use crate::extensions::ChunkKinds;
@@ -82,13 +82,7 @@ pub(crate) fn on_init_ack(
         transfer.paths.publish_rtt(path);
         path
     };
-    if !offer.unrecognized.is_empty() {
-        association
-            .control
-            .report(CauseWriter::one(Cause::UnrecognizedParameters(
-                &offer.unrecognized,
-            )));
-    }
+    report_unrecognized(&mut association.control, &offer.unrecognized);
     let retry = Retry {
         begun_again: retry.begun_again,
         ..Retry::start(association.transfer.paths.fact(path).rto, now)
@@ -115,6 +109,14 @@ fn object(association: &Association, offer: &Offer) -> Result<(), Violation> {
         return Err(Violation::Protocol(super::ASCONF_WITHOUT_AUTH));
     }
     Ok(())
+}
+
+/// Reports the parameters of the INIT ACK that are unrecognized, if there are any, together with the COOKIE ECHO.
+fn report_unrecognized(control: &mut Control, unrecognized: &[u8]) {
+    if !unrecognized.is_empty() {
+        let cause = Cause::UnrecognizedParameters(unrecognized);
+        control.report(CauseWriter::one(cause));
+    }
 }
 
 /// Matches an INIT ACK from an unknown address. If it lists an address to which an INIT was sent, it belongs to that INIT (RFC 9260

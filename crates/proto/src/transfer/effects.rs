@@ -60,14 +60,9 @@ impl Effects {
         }
     }
 
-    /// Whether any path has changed.
+    /// The changes of paths, in order; `None` if there are none.
     #[inline]
-    pub(crate) const fn has_path_events(&self) -> bool {
-        self.path_events.is_some()
-    }
-
-    /// The path events, in order.
-    pub(crate) fn into_path_events(self) -> impl Iterator<Item = PathEvent> {
-        self.path_events.into_iter().flat_map(|events| events.0)
+    pub(crate) fn into_path_events(self) -> Option<Vec<PathEvent>> {
+        self.path_events.map(|events| events.0)
     }
 }

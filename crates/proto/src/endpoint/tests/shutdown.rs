@@ -164,7 +164,7 @@ fn t5_runs_only_at_an_endpoint_that_sent_shutdown() {
         assert_eq!(kinds(&answer), [kind::SHUTDOWN_ACK]);
         let after_guard = START + Duration::from_secs(300);
         act(&mut endpoint, |association| {
-            association.handle_timeout(after_guard)
+            association.handle_timeout(after_guard);
         });
         let is_closed = endpoint.associations().all(Association::is_closed);
         assert_eq!(is_closed, sent_one, "no T2 expired before");
