@@ -33,7 +33,7 @@ impl Kernel {
         Self::bind_by(kind, protocol, local, |_| Ok(()))
     }
 
-    /// The same; `prepare` is called with the socket before it is bound.
+    /// Like [`Self::bind`]; `prepare` is called with the socket before it is bound.
     pub(crate) fn bind_by(
         kind: Type,
         protocol: Protocol,

@@ -28,8 +28,8 @@ impl UdpSocket {
         Kernel::bind(Type::DGRAM, Protocol::UDP, local).map(Self)
     }
 
-    /// The same, on a device: packets leave by it, whatever the routing table says of others, and those that arrive by
-    /// another one are not received. Linux only (`SO_BINDTODEVICE`); elsewhere the device is not heeded.
+    /// Like [`bind`](Self::bind), on one device: packets are sent by it, whatever the routing table says, and packets that arrive
+    /// by other devices are not received. Linux only (`SO_BINDTODEVICE`); elsewhere the device is ignored.
     ///
     /// # Errors
     ///

@@ -225,7 +225,7 @@ pub trait BufferPolicy: Policy {
     fn splits_send_buffer(&self) -> bool {
         false
     }
-    /// The same for the peer's receive buffer.
+    /// Whether each path gets a share of the peer's receive buffer; see [`BufferFacts::receive_split`].
     fn splits_receive_buffer(&self) -> bool {
         false
     }

@@ -33,7 +33,7 @@ impl AnyHost {
         }
     }
 
-    /// The same, mutable.
+    /// Like [`Self::as_sctp`], mutable.
     pub(crate) const fn as_sctp_mut(&mut self) -> Option<&mut SctpHost> {
         match self {
             Self::Sctp(host) => Some(host),
@@ -41,7 +41,7 @@ impl AnyHost {
         }
     }
 
-    /// The same, mutable.
+    /// Like [`Self::as_tcp`], mutable.
     pub(crate) const fn as_tcp_mut(&mut self) -> Option<&mut TcpHost> {
         match self {
             Self::Tcp(host) => Some(host),

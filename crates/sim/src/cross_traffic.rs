@@ -92,7 +92,7 @@ impl CrossTraffic {
         Self::new(link, talk)
     }
 
-    /// The same with several TCP connections, opened one after another.
+    /// Sets the number of TCP connections, which are opened one after another.
     #[must_use]
     pub fn with_connections(mut self, count: u64) -> Self {
         if let Talk::Tcp { connections, .. } = &mut self.talk {
@@ -101,7 +101,7 @@ impl CrossTraffic {
         self
     }
 
-    /// The same with another port for the UDP encapsulation of SCTP; 0 for none.
+    /// Sets the port for the UDP encapsulation of SCTP; 0 for none.
     #[must_use]
     pub fn encapsulation_port(mut self, number: u16) -> Self {
         if let Talk::Sctp { port, .. } = &mut self.talk {
@@ -110,7 +110,7 @@ impl CrossTraffic {
         self
     }
 
-    /// The same, over the own link of the scenario's path number `path`, counted from 0, instead of the bottleneck.
+    /// Sends over the link of the scenario's path number `path`, counted from 0, instead of the bottleneck.
     #[must_use]
     pub const fn through_path(mut self, path: u8) -> Self {
         self.through = Some(path);

@@ -74,7 +74,7 @@ impl SctpHost {
         }
     }
 
-    /// The same with a processor model.
+    /// Sets the processor model.
     #[must_use]
     pub fn with_processor(self, model: Option<ProcessorModel>) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl SctpHost {
         }
     }
 
-    /// The same without the hash over all packets.
+    /// Omits the hash over all packets.
     #[must_use]
     pub fn untraced(self) -> Self {
         Self {
@@ -98,7 +98,7 @@ impl SctpHost {
         self.processor.as_ref().map(Processor::tally)
     }
 
-    /// The same, letting the core write up to `segments` packets at once.
+    /// Lets the core write up to `segments` packets at once.
     #[must_use]
     pub fn with_segments(self, segments: usize) -> Self {
         Self { segments, ..self }
@@ -108,7 +108,7 @@ impl SctpHost {
     ///
     /// # Errors
     ///
-    /// Those of [`Endpoint::connect`].
+    /// The errors of [`Endpoint::connect`].
     pub fn connect(
         &mut self,
         now: Instant,
@@ -143,7 +143,7 @@ impl SctpHost {
     ///
     /// # Errors
     ///
-    /// Those of [`Association::add_local_address`].
+    /// The errors of [`Association::add_local_address`].
     pub fn join(&mut self, now: Instant, local: SocketAddr) -> Result<(), AddressError> {
         self.endpoint.add_local(local);
         self.on_newest(now, |association| association.add_local_address(local))
@@ -153,7 +153,7 @@ impl SctpHost {
     ///
     /// # Errors
     ///
-    /// Those of [`Association::remove_local_address`].
+    /// The errors of [`Association::remove_local_address`].
     pub fn leave(&mut self, now: Instant, local: SocketAddr) -> Result<(), AddressError> {
         self.endpoint.remove_local(local);
         self.on_newest(now, |association| association.remove_local_address(local))
@@ -256,7 +256,7 @@ impl SctpHost {
     ///
     /// # Errors
     ///
-    /// Those of [`Observer::finish`].
+    /// The errors of [`Observer::finish`].
     pub fn finish_observation(&mut self) -> io::Result<()> {
         self.observer
             .take()

@@ -40,7 +40,7 @@ pub trait Transport: Default {
     /// If the host uses another protocol.
     fn of(host: &AnyHost) -> &Self::Host;
 
-    /// The same, mutable.
+    /// Like [`Self::of`], mutable.
     ///
     /// # Panics
     ///

@@ -108,7 +108,7 @@ impl<'b> PacketBuilder<'b> {
         self.finish_unsealed()
     }
 
-    /// The same with a checksum of zero: for callers that call [`checksum::seal`] later, or need no checksum.
+    /// Like [`Self::finish`], with a checksum of zero: for callers that call [`checksum::seal`] later, or need no checksum.
     pub fn finish_unsealed(self) -> usize {
         if self.is_empty() {
             self.buffer.truncate(self.start);

@@ -90,7 +90,7 @@ impl<'a> Packet<'a> {
         packet
     }
 
-    /// The same without a check of the checksum: for bytes that cannot have been corrupted.
+    /// Like [`Self::parse`], without verifying the checksum: for bytes that cannot have been corrupted.
     ///
     /// # Errors
     /// [`DecodeErrorKind::TooShort`] or [`DecodeErrorKind::ZeroPort`].

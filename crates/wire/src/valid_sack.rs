@@ -16,10 +16,10 @@ pub struct ValidSack {
     pub a_rwnd: u32,
     /// How many packets it acknowledges; see [`Sack::packet_count`].
     pub packet_count: Option<u8>,
-    /// What arrived beyond: [`UnwrappedTsn`] numbers, all after `cumulative` and before the next TSN to be
+    /// TSNs received above the cumulative TSN: [`UnwrappedTsn`] numbers, all after `cumulative` and before the next TSN to be
     /// sent.
     pub blocks: IntervalSet,
-    /// Those of `blocks` that the receiver promised to keep; none in a plain SACK.
+    /// The non-renegable part of `blocks`; empty in a plain SACK.
     pub kept: IntervalSet,
     /// How many duplicates the receiver reports.
     pub duplicates: u32,
@@ -67,7 +67,7 @@ impl ValidSack {
         })
     }
 
-    /// The same for an NR-SACK: what either list names has arrived.
+    /// Like [`Self::parse`], for an NR-SACK: the blocks of both lists have arrived.
     ///
     /// # Errors
     /// As [`ValidSack::parse`].
@@ -78,13 +78,13 @@ impl ValidSack {
         reuse: [IntervalSet; 2],
     ) -> Result<Self, SackError> {
         let cumulative = credible(sack.cumulative, cumulative_ack_point, next_tsn)?;
-        let (renegable, promised) = (sack.gap_blocks(), sack.non_renegable_blocks());
+        let (renegable, non_renegable) = (sack.gap_blocks(), sack.non_renegable_blocks());
         let [mut blocks, for_kept] = reuse;
-        let kept = set(promised.clone(), cumulative, next_tsn, for_kept)?;
+        let kept = set(non_renegable.clone(), cumulative, next_tsn, for_kept)?;
         if renegable.len() == 0 {
             blocks.assign_ascending(kept.iter());
         } else {
-            blocks = set(renegable.chain(promised), cumulative, next_tsn, blocks)?;
+            blocks = set(renegable.chain(non_renegable), cumulative, next_tsn, blocks)?;
         }
         Ok(Self {
             cumulative,

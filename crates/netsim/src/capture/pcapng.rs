@@ -53,7 +53,7 @@ impl<W: Write> PcapngWriter<W> {
     ///
     /// # Errors
     ///
-    /// Those of the sink.
+    /// I/O errors of the sink.
     pub fn new(sink: W) -> io::Result<Self> {
         const VERSION: [u16; 2] = [1, 0];
         const LENGTH_UNKNOWN: u64 = u64::MAX;
@@ -76,7 +76,7 @@ impl<W: Write> PcapngWriter<W> {
     ///
     /// # Errors
     ///
-    /// Those of the sink.
+    /// I/O errors of the sink.
     pub fn add_interface(&mut self, name: &str) -> io::Result<InterfaceId> {
         const NO_SNAP_LENGTH: u32 = 0;
         self.write_block(INTERFACE_DESCRIPTION, |block| {
@@ -96,7 +96,7 @@ impl<W: Write> PcapngWriter<W> {
     ///
     /// # Errors
     ///
-    /// Those of the sink.
+    /// I/O errors of the sink.
     pub fn write(
         &mut self,
         at: Instant,
@@ -123,7 +123,7 @@ impl<W: Write> PcapngWriter<W> {
     ///
     /// # Errors
     ///
-    /// Those of the sink.
+    /// I/O errors of the sink.
     pub fn finish(mut self) -> io::Result<()> {
         self.sink.flush()
     }

@@ -44,7 +44,7 @@ impl<H> fmt::Debug for Change<H> {
     }
 }
 
-/// What to do with a datagram, as a [`Filter`] decides.
+/// Treatment of a datagram, decided by a [`Filter`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FilterAction {
     /// Forward it, possibly changed.

@@ -114,7 +114,7 @@ macro_rules! options {
     };
 }
 
-/// The same for choices from which policies are made: each algorithm has its constructor beside it.
+/// Like the macro above, for choices that construct policies: each algorithm is listed with its constructor.
 macro_rules! choices {
     (
         $(#[$doc:meta])*

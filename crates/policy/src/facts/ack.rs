@@ -50,7 +50,7 @@ pub struct PathAck {
     /// The pseudo-cumulative ack point of the path advanced: its earliest outstanding never-retransmitted chunk was
     /// acknowledged (CUC).
     pub pseudo_cumulative_advanced: bool,
-    /// The same for its earliest outstanding retransmitted chunk (CUCv2).
+    /// The earliest outstanding retransmitted chunk of the path was acknowledged (CUCv2).
     pub retransmitted_pseudo_cumulative_advanced: bool,
     /// Highest TSN newly acknowledged (HTNA) of the path (SFR). Chunks that the T3-rtx timer retransmitted do not
     /// count: their TSNs do not reflect the order of sending.

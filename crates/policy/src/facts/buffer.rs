@@ -21,7 +21,7 @@ pub struct BufferFacts {
     pub usable_paths: u32,
     /// Whether each path may hold only its share of the send buffer, as the [`crate::BufferPolicy`] decides.
     pub send_split: bool,
-    /// The same for the peer's receive buffer.
+    /// Whether each path may hold only its share of the peer's receive buffer.
     pub receive_split: bool,
 }
 

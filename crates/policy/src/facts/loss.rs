@@ -52,11 +52,11 @@ pub enum Eligible {
     /// All of them.
     #[default]
     Any,
-    /// Those that were only ever sent on one path.
+    /// Chunks that were sent on one path only.
     OnOnePath,
-    /// Those last sent before this moment.
+    /// Chunks last sent before this time.
     SentBefore(Instant),
-    /// Those last sent before this moment that chunk rescheduling moved to another path.
+    /// Chunks last sent before this time that chunk rescheduling moved to another path.
     MovedBefore(Instant),
 }
 

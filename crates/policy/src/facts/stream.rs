@@ -39,7 +39,7 @@ pub struct Backlog {
 pub enum Pick {
     /// The next packet is sent on this path.
     On(PathId),
-    /// The same, but the packet begins behind the next data, which is left for another path without being overtaken on
+    /// Like [`Self::On`], but the packet begins behind the next data, which is left for another path without being overtaken on
     /// its own stream at the receiver. Not while [`Backlog::bound`] is given.
     Ahead {
         /// Id of the path.

@@ -39,7 +39,7 @@ pub(crate) struct End {
 pub(crate) enum LastWords {
     /// ABORT with these error causes.
     Abort(Vec<u8>),
-    /// The same with the T bit and the tag of the packet that it answers, for no tag of the peer is known.
+    /// ABORT with the T bit and the verification tag of the received packet, because the peer's tag is not known.
     AbortWithReflectedTag(Vec<u8>),
     /// SHUTDOWN COMPLETE.
     ShutdownComplete,

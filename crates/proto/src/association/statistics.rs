@@ -19,7 +19,7 @@ pub struct AssociationStatistics {
     pub messages_received: u64,
     /// Bytes in the send buffer: unsent, and sent but not acknowledged.
     pub send_buffer_used: u64,
-    /// Of them, bytes that have been sent.
+    /// Bytes in the send buffer that have been sent.
     pub send_buffer_sent: u64,
     /// Bytes that the application has not received yet, incomplete messages included.
     pub receive_buffer_used: u64,

@@ -27,7 +27,7 @@ pub(crate) struct Correspondent {
 enum Standing {
     /// The address is confirmed, or the application gave it.
     Proven,
-    /// The same, in COOKIE-WAIT or COOKIE-ECHOED.
+    /// The address is confirmed or given by the application, in COOKIE-WAIT or COOKIE-ECHOED.
     ProvenInHandshake,
     /// The peer has listed it, in COOKIE-ECHOED.
     ListedInHandshake,

@@ -1,15 +1,15 @@
 //! Limits of an endpoint. How many associations may the peers of one source prefix have, and how much received data may all hold?
 //!
-//! Memory for received data is not divided in advance: an association may use what is free of it, or an equal share, as if there were as
-//! many associations as there may be, if that is more. So a few that hold undeliverable messages leave room for the others, and together all
-//! hold at most twice the limit, apart from the short message that each may always complete.
+//! Memory for received data is not divided in advance: an association may use what is free of it, or an equal share, as if there
+//! were as many associations as there may be, if that is more. So a few that hold undeliverable messages leave room for the others,
+//! and together all hold at most twice the limit, apart from the short message that each may always complete.
 
 use alloc::collections::BTreeMap;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::config::{EndpointConfig, SourcePrefix};
 
-/// What associations use of the limits.
+/// Total use of the limits by all associations.
 #[derive(Debug)]
 pub(super) struct Limits {
     /// Bytes of received data, with the overhead of its chunks.
@@ -22,7 +22,7 @@ pub(super) struct Limits {
     of_prefix: BTreeMap<IpAddr, usize>,
 }
 
-/// What one association uses of the limits.
+/// Use of the limits by one association.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Share {
     held: u64,

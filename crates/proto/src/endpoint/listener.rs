@@ -38,7 +38,7 @@ struct Wishes {
     host_name: Option<HostName>,
 }
 
-/// What the INIT ACK contains: values of a new association, or of an existing one.
+/// Contents of an INIT ACK: values of a new association, or of an existing one.
 struct Answer {
     local_tag: VerificationTag,
     tie_tags: Option<TieTags>,

@@ -16,7 +16,7 @@ use super::plan::{Lead, TransmitPlan};
 use crate::address::Addresses;
 use crate::association::{Association, Control, LastWords, State};
 use crate::handshake::{self, bundled_cookie_len};
-use crate::recv::{Promises, SackForm};
+use crate::recv::{NonRenegable, SackForm};
 use crate::transfer::{Effects, Transfer};
 
 //= rfc9260 8.5.1-1, 8.5.1-14, 12.3-1, 12.3-2
@@ -170,17 +170,17 @@ pub(super) fn header(association: &Association, tag: VerificationTag) -> CommonH
 
 fn sack_form(association: &Association) -> SackForm {
     SackForm {
-        promises: promises(association),
+        non_renegable: non_renegable(association),
         ..SackForm::of(&association.config.policies)
     }
 }
 
-/// What the next SACK reports as non-renegable.
-fn promises(association: &Association) -> Promises {
+/// Which TSNs the next SACK reports as non-renegable.
+fn non_renegable(association: &Association) -> NonRenegable {
     match association.config.policies.nr_sack {
-        _ if !association.extensions.agreed(kind::NR_SACK) => Promises::Nothing,
-        NrSackChoice::Delivered(_) => Promises::Readable,
-        NrSackChoice::On(_) | NrSackChoice::Off(_) => Promises::Arrived,
+        _ if !association.extensions.agreed(kind::NR_SACK) => NonRenegable::Nothing,
+        NrSackChoice::Delivered(_) => NonRenegable::Deliverable,
+        NrSackChoice::On(_) | NrSackChoice::Off(_) => NonRenegable::Received,
     }
 }
 

@@ -14,7 +14,7 @@ use anabranch_policy::options::RtoParameters;
 const COMMON_HEADER: u16 = 12;
 /// Packet size that every path is assumed to carry, whatever MTU is configured.
 const SMALLEST_MTU: u16 = 576;
-/// The same for IPv6, which requires it of links (RFC 8200 §5).
+/// Packet size that every IPv6 path carries: links are required to (RFC 8200 §5).
 const SMALLEST_MTU_V6: u16 = 1_280;
 
 /// All paths of an association, in the order of ids. Without address changes ids are dense: path i is at index i of both arrays.

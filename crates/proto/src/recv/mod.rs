@@ -25,7 +25,7 @@ use self::arrivals::{Arrivals, Turn};
 use self::delivery::Delivery;
 use self::reassembly::{Reassembly, Verdict};
 use self::sack::SackWriter;
-pub(crate) use self::sack::{Promises, SackForm};
+pub(crate) use self::sack::{NonRenegable, SackForm};
 use self::tracker::{NewTsn, Position, Sighting, Tracker};
 use self::window::Window;
 use crate::message::ReceivedMessage;
@@ -111,7 +111,7 @@ impl Receiver {
     }
 
     /// Configures which TSNs are reported as non-renegable.
-    pub(crate) fn promising(self, nr_sack: NrSackChoice) -> Self {
+    pub(crate) fn with_nr_sack(self, nr_sack: NrSackChoice) -> Self {
         let asks = matches!(nr_sack, NrSackChoice::Delivered(_));
         Self {
             arrivals: asks.then(|| Arrivals::above(self.tracker.cumulative())),

@@ -13,13 +13,13 @@ use super::tracker::Tracker;
 /// Which TSNs a SACK reports as non-renegable, so that the peer may free them. The receiver never reneges, but need not announce
 /// it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Promises {
+pub(crate) enum NonRenegable {
     /// None: a plain SACK.
     Nothing,
     /// All reported TSNs.
-    Arrived,
-    /// Those that the application can receive.
-    Readable,
+    Received,
+    /// The TSNs of messages that the application can receive.
+    Deliverable,
 }
 
 /// Form and limits of a SACK.
@@ -28,7 +28,7 @@ pub(crate) struct SackForm {
     /// Whether its flags have the number of packets that it covers (DAC).
     pub(crate) reports_packet_count: bool,
     /// Which TSNs are non-renegable; `Nothing` for a plain SACK.
-    pub(crate) promises: Promises,
+    pub(crate) non_renegable: NonRenegable,
     /// Maximum number of gap ack blocks.
     pub(crate) max_blocks: usize,
     /// Maximum offset of reported TSNs from the cumulative TSN (D. Sarnow, "SACK Handling for CMT-SCTP in the
@@ -41,7 +41,7 @@ impl SackForm {
     pub(crate) fn of(recipe: &PolicyRecipe) -> Self {
         Self {
             reports_packet_count: false,
-            promises: Promises::Nothing,
+            non_renegable: NonRenegable::Nothing,
             max_blocks: match recipe.gap_limit {
                 GapLimitChoice::Mtu(_) => usize::MAX,
                 GapLimitChoice::Fixed(limit) => limit.blocks as usize,
@@ -54,9 +54,9 @@ impl SackForm {
     }
 
     const fn header_len(&self) -> usize {
-        match self.promises {
-            Promises::Nothing => OutboundSack::HEADER_LEN,
-            Promises::Arrived | Promises::Readable => OutboundNrSack::HEADER_LEN,
+        match self.non_renegable {
+            NonRenegable::Nothing => OutboundSack::HEADER_LEN,
+            NonRenegable::Received | NonRenegable::Deliverable => OutboundNrSack::HEADER_LEN,
         }
     }
 }
@@ -94,17 +94,17 @@ impl SackWriter {
             return false;
         }
         self.kept.clear();
-        match form.promises {
-            Promises::Nothing => {}
-            Promises::Arrived => mem::swap(&mut self.blocks, &mut self.kept),
-            Promises::Readable => self.divide(tracker.cumulative(), entries, readable),
+        match form.non_renegable {
+            NonRenegable::Nothing => {}
+            NonRenegable::Received => mem::swap(&mut self.blocks, &mut self.kept),
+            NonRenegable::Deliverable => self.divide(tracker.cumulative(), entries, readable),
         }
         let duplicates = tracker.duplicates();
         let duplicates = &duplicates[..duplicates
             .len()
             .min(entries - self.blocks.len() - self.kept.len())];
         let cumulative = tracker.cumulative().wrap();
-        let pushed = if form.promises == Promises::Nothing {
+        let pushed = if form.non_renegable == NonRenegable::Nothing {
             builder.push(&OutboundSack {
                 cumulative,
                 a_rwnd,

@@ -3,7 +3,7 @@
 mod hostile;
 mod interleaved;
 mod model;
-mod promises;
+mod nr_sack;
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -73,8 +73,8 @@ impl Window {
 
     /// Shrinks the buffer as far as the advertised window allows.
     fn shrink(&mut self) {
-        let promised = self.payload + self.believed();
-        self.capacity = self.capacity.min(self.wanted.max(promised));
+        let advertised = self.payload + self.believed();
+        self.capacity = self.capacity.min(self.wanted.max(advertised));
     }
 
     /// Whether a chunk of `len` bytes of user data at this position is accepted.
@@ -213,7 +213,10 @@ mod tests {
                     _ => {
                         let len = 100 + rng.below(1_300) as usize;
                         if arrived + len as u64 <= edge {
-                            assert!(window.has_room(len, Position::AboveAll), "it was promised");
+                            assert!(
+                                window.has_room(len, Position::AboveAll),
+                                "the window advertised it"
+                            );
                             window.on_arrival(len);
                             window.hold(len);
                             held.push(len);

@@ -43,7 +43,7 @@ impl LowWater {
         self.fallen -= u16::from(before.is_some_and(|mark| mark.level == Level::Fallen));
     }
 
-    /// The same marks with empty queues: streams that were above their marks have fallen.
+    /// A copy of the marks for empty queues: streams that were above their marks have fallen to them.
     pub(super) fn anew(&self) -> Self {
         let mut anew = Self {
             marks: self.marks.clone(),

@@ -314,7 +314,7 @@ impl Sender {
         self.scoreboard.first_lost(path)
     }
 
-    /// Of the lowest lost TSNs of each path, the lowest above `tsn`.
+    /// The lowest TSN above `tsn` among the lowest lost TSN of each path.
     pub(crate) fn first_lost_of_another(&self, tsn: UnwrappedTsn) -> Option<LostChunk> {
         self.scoreboard.first_lost_of_another(tsn)
     }
@@ -515,7 +515,7 @@ impl Sender {
         self.streams.unsent_bytes() + self.line.payload()
     }
 
-    /// The same of one stream.
+    /// Unsent payload bytes of one stream.
     pub(crate) fn queued_on(&self, stream: StreamId) -> u64 {
         let passed_over = self.line.iter().filter(|chunk| chunk.stream == stream);
         let passed_over: u64 = passed_over.map(Chunk::payload_bytes).sum();

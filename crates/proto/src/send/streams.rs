@@ -149,7 +149,7 @@ impl Streams {
         self.unsent_bytes
     }
 
-    /// The same of one stream.
+    /// Unsent payload bytes of one stream.
     pub(super) fn queued_on(&self, stream: StreamId) -> u64 {
         self.streams
             .get(stream.index())

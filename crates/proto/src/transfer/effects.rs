@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::path::PathEvent;
 
-/// What the association has to do after a step of data transfer. Effects are returned and not queued in shared state, so that each
+/// Actions for the association after a step of data transfer. Effects are returned and not queued in shared state, so that each
 /// caller sees what it causes. They are nearly always empty, which allocates nothing.
 #[derive(Debug, Default)]
 #[must_use = "the association has to apply it"]

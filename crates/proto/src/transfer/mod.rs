@@ -144,7 +144,7 @@ impl Transfer {
                 inbound_streams: config.allowed_streams(),
                 interleaving: false,
             })
-            .promising(config.policies.nr_sack),
+            .with_nr_sack(config.policies.nr_sack),
             limits: Limits {
                 max_retransmits: config.max_retransmits,
                 rto: config.rto(),

@@ -30,7 +30,7 @@ impl Objects {
         }
     }
 
-    /// The same, but each object is sent when a message on its stream requests it.
+    /// Sends each object only when a message on its stream requests it.
     #[must_use]
     pub fn when_asked(mut self) -> Self {
         self.left.fill(0);

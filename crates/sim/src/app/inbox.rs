@@ -177,7 +177,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// The same, and no message may be missing.
+    /// Like [`Self::agrees_with`], and no message may be missing.
     ///
     /// # Errors
     ///

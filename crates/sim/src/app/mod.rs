@@ -52,7 +52,7 @@ impl Conversation {
         }
     }
 
-    /// The same, in another life of its host: see [`Outbox::of_life`].
+    /// Sets the number of the life of its host: see [`Outbox::of_life`].
     #[must_use]
     pub fn of_life(self, life: u32) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Conversation {
         }
     }
 
-    /// The same, measuring instead of checking: see [`Meter`]. Both sides have to use it.
+    /// Measures messages instead of checking them: see [`Meter`]. Both sides have to use it.
     #[must_use]
     pub fn metered(self) -> Self {
         Self {
@@ -71,7 +71,7 @@ impl Conversation {
         }
     }
 
-    /// The same with another reading mode.
+    /// Sets the reading mode.
     #[must_use]
     pub fn reading(self, reading: Reading) -> Self {
         Self { reading, ..self }
@@ -138,7 +138,7 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// Those of [`Association::send`].
+    /// The errors of [`Association::send`].
     pub fn send(
         &mut self,
         draft: Draft,

@@ -28,7 +28,7 @@ impl Draft {
         }
     }
 
-    /// The same, unordered.
+    /// Makes the message unordered.
     #[must_use]
     pub const fn unordered(self) -> Self {
         Self {
@@ -105,7 +105,7 @@ impl Outbox {
     ///
     /// # Errors
     ///
-    /// Those of [`Association::send`].
+    /// The errors of [`Association::send`].
     pub fn send(
         &mut self,
         association: &mut Association,

@@ -87,7 +87,7 @@ impl RandomizedTest {
         self.run_keeping(0)
     }
 
-    /// The same, keeping the last `packets` packets of each side for the failure.
+    /// Like [`Self::run`], but keeps the last `packets` packets of each side for the failure.
     ///
     /// # Errors
     ///

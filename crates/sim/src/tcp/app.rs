@@ -67,7 +67,7 @@ impl TcpApp {
         }
     }
 
-    /// The same, but sends nothing before it has read a request of `bytes` bytes.
+    /// Sends nothing before it has read a request of `bytes` bytes.
     #[must_use]
     pub fn when_asked(self, bytes: u64) -> Self {
         Self {
@@ -126,21 +126,21 @@ impl TcpApp {
         Self::sender(0)
     }
 
-    /// The same with another reading mode.
+    /// Sets the reading mode.
     #[must_use]
     pub fn reading(self, reading: Reading) -> Self {
         Self { reading, ..self }
     }
 
-    /// The same, sending messages of this many bytes, each carrying the time at which it was written. Messages too short for a
-    /// timestamp carry none.
+    /// Sends messages of `message` bytes, each with the time at which it was written. Messages too short for a timestamp carry
+    /// none.
     #[must_use]
     pub fn stamped(self, message: u64) -> Self {
         let stamps = (message > STAMP).then(|| Stamps::new(message));
         Self { stamps, ..self }
     }
 
-    /// The same, reading such messages and measuring the delay of each.
+    /// Reads messages of `message` bytes sent by a [`Self::stamped`] application and measures the delay of each.
     #[must_use]
     pub fn metered(self, message: u64) -> Self {
         let meter = (message > STAMP).then(|| TcpMeter::new(message));
@@ -153,7 +153,7 @@ impl TcpApp {
         self.meter.as_ref()
     }
 
-    /// The same, holding back the last `bytes` until [`TcpApp::hands_over`].
+    /// Holds back the last `bytes` bytes until [`TcpApp::hands_over`].
     #[must_use]
     pub fn holding_back(self, bytes: u64) -> Self {
         Self {

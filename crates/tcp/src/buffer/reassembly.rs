@@ -67,7 +67,7 @@ impl Reassembly {
         self.insert_run(start..end, ready, |part| Bytes::copy_from_slice(&bytes[part]))
     }
 
-    /// The same for bytes that need not be copied.
+    /// Like [`Self::insert`], for bytes that need not be copied.
     pub(crate) fn insert_shared(
         &mut self,
         start: u64,

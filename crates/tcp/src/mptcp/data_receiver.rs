@@ -113,7 +113,7 @@ impl DataReceiver {
     }
 
     /// The NR-SACK blocks that can be reported, the latest arrival first.
-    pub(super) fn promises(&self, form: NrSackForm, most: usize) -> NrSacks {
+    pub(super) fn nr_sacks(&self, form: NrSackForm, most: usize) -> NrSacks {
         let next = self.row.next();
         let relative = |block: Range<u64>| {
             let start = u32::try_from(block.start - next).ok()?;

@@ -168,8 +168,8 @@ impl DataSender {
         (position <= limit).then_some(position)
     }
 
-    /// Removes everything before `ack`, and what `promised` reports as never discarded (Yang 2015, §3.3.2).
-    pub(super) fn acknowledge(&mut self, ack: Position, promised: &[Range<Position>]) -> Acknowledged {
+    /// Removes everything before `ack`, and what `non_renegable` reports as non-renegable (Yang 2015, §3.3.2).
+    pub(super) fn acknowledge(&mut self, ack: Position, non_renegable: &[Range<Position>]) -> Acknowledged {
         let mut acknowledged = Acknowledged::default();
         if ack > self.first {
             self.first = ack;
@@ -181,7 +181,7 @@ impl DataSender {
                 acknowledged.end = true;
             }
         }
-        for range in promised {
+        for range in non_renegable {
             acknowledged.freed += self.forget_within(range);
         }
         if acknowledged != Acknowledged::default() {

@@ -257,8 +257,8 @@ impl MptcpConnection {
         };
         self.sender
             .widen(position, self.subflows[at].tcb.offered(segment));
-        let promised = self.promised(ack, position);
-        let acknowledged = self.sender.acknowledge(position, &promised);
+        let non_renegable = self.non_renegable(ack, position);
+        let acknowledged = self.sender.acknowledge(position, &non_renegable);
         if acknowledged.freed > 0 {
             call.buffers.release(acknowledged.freed);
             self.restart_check(call.now);
@@ -271,8 +271,8 @@ impl MptcpConnection {
         }
     }
 
-    /// Data beyond `ack` that the peer reports as never discarded (NR-SACK), if that was negotiated.
-    fn promised(&self, ack: &DataAck, position: Position) -> Vec<Range<Position>> {
+    /// Data beyond `ack` that the peer reports as non-renegable (NR-SACK), if that was negotiated.
+    fn non_renegable(&self, ack: &DataAck, position: Position) -> Vec<Range<Position>> {
         let form = self.handshake.nr_sack.filter(|_| !ack.nr_sacks.is_empty());
         let blocks = form
             .and_then(|form| ack.nr_sacks.blocks(form))

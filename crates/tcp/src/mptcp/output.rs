@@ -293,7 +293,7 @@ impl MptcpConnection {
             && let Some(form) = self.handshake.nr_sack
             && let Some(PrimaryOption::Dss(Dss { ack: Some(ack), .. })) = &mut segment.options.mptcp.primary
         {
-            ack.nr_sacks = self.receiver.promises(form, NrSacks::MAX);
+            ack.nr_sacks = self.receiver.nr_sacks(form, NrSacks::MAX);
         }
         for left in segment.options.fit().into_iter().rev() {
             subflow.pending_options.push_front(left);

@@ -1,4 +1,4 @@
-//! NR-SACK chunk (draft-natarajan-tsvwg-sctp-nrsack): the SACK of a receiver that promises not to renege.
+//! NR-SACK chunk (draft-natarajan-tsvwg-sctp-nrsack): a SACK with non-renegable gap blocks.
 //!
 //! ```text
 //! +---------------+---+-----------+-------------------------------+

@@ -167,7 +167,7 @@ impl<'a> RawParameter<'a> {
         }
     }
 
-    /// Those of ASCONF and ASCONF ACK.
+    /// Decodes the parameters of ASCONF and ASCONF ACK.
     fn decode_about_addresses(self, mut reader: Reader<'a>) -> Result<Parameter<'a>, DecodeError> {
         match self.kind {
             kind::ADD_ADDRESS => AddressRequest::decode(&mut reader).map(Parameter::AddAddress),

@@ -72,7 +72,7 @@ pub(super) struct Fragment<P: Place> {
 /// A reassembled message and the number of its fragments.
 #[derive(Debug)]
 pub(super) struct Joined<L> {
-    /// Of the first fragment.
+    /// Label of the first fragment.
     pub(super) label: L,
     pub(super) payload: Bytes,
     pub(super) pieces: usize,
@@ -81,7 +81,7 @@ pub(super) struct Joined<L> {
 /// Fragments of one message in consecutive places.
 #[derive(Debug)]
 struct Run<L> {
-    /// Of its first fragment.
+    /// Label of its first fragment.
     label: L,
     begins: bool,
     ends: bool,

@@ -58,7 +58,7 @@ impl fragments::Place for Place {
     }
 }
 
-/// What is known of an incomplete message.
+/// State of an incomplete message, apart from its fragments.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
     /// PPID, which only the first fragment carries.

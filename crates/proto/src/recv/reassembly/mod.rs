@@ -25,7 +25,7 @@ use crate::violation::Violation;
 /// RFC 8260 §2.2.1: if I-DATA is negotiated, DATA is forbidden, and the reverse; the wrong type ends the association.
 const WRONG_KIND: Violation = Violation::Protocol("DATA and I-DATA do not mix");
 
-/// What to do with a new chunk for which the window has room.
+/// Treatment of a new chunk for which the window has room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     Take,

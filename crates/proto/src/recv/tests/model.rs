@@ -165,7 +165,7 @@ fn sorted(mut messages: Vec<ReceivedMessage>) -> Vec<ReceivedMessage> {
 }
 
 /// Offsets from the cumulative TSN of the non-renegable TSNs in an NR-SACK.
-fn promised(receiver: &Receiver) -> Vec<u64> {
+fn non_renegable(receiver: &Receiver) -> Vec<u64> {
     let cumulative = receiver.tracker.cumulative();
     let arrivals = receiver.arrivals.as_ref().unwrap();
     let ranges = arrivals.readable().iter();
@@ -198,7 +198,7 @@ fn random_arrivals_match_a_naive_receiver() {
             interleaving: false,
         });
         let readable = NrSackChoice::named("delivered").unwrap();
-        host.receiver = host.receiver.promising(readable);
+        host.receiver = host.receiver.with_nr_sack(readable);
         for (step, chunk) in chunks.iter().enumerate() {
             let known = !naive.arrived.contains(&chunk.tsn.0.wrapping_sub(initial));
             let expected = if known {
@@ -221,7 +221,7 @@ fn random_arrivals_match_a_naive_receiver() {
                 .collect();
             assert_eq!(told.join(" "), naive.sack(), "seed {seed}, step {step}");
             assert_eq!(
-                promised(&host.receiver),
+                non_renegable(&host.receiver),
                 naive.readable(),
                 "seed {seed}, step {step}"
             );

@@ -18,7 +18,7 @@ pub(super) struct Arrival {
 struct Followed {
     tsn: UnwrappedTsn,
     sent_at: Instant,
-    /// Those of [`Arrival::missing`] up to this chunk.
+    /// The chunks counted by [`Arrival::missing`], up to this chunk.
     missing: u64,
 }
 

@@ -226,7 +226,7 @@ impl Scoreboard {
         self.flights.first_lost(path)
     }
 
-    /// Of the lowest lost TSNs of each path, the lowest above `tsn`.
+    /// The lowest TSN above `tsn` among the lowest lost TSN of each path.
     pub(super) fn first_lost_of_another(&self, tsn: UnwrappedTsn) -> Option<LostChunk> {
         let firsts = self.flights.each_first_lost();
         self.lost_chunk(firsts.filter(|first| *first > tsn).min()?)

@@ -57,7 +57,7 @@ pub(super) enum State {
     Kept,
 }
 
-/// What the acknowledgement of a chunk shows.
+/// Evidence that the acknowledgement of a chunk gives about its path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Proof {
     /// Its path delivers.

@@ -191,7 +191,7 @@ impl Fixture {
         let said = self.scoreboard.apply(self.cumulative, &blocks, self.now);
         assert_eq!(said.reneged, reneged);
         if self.keeps {
-            self.promises();
+            self.reports_non_renegable();
         }
         self.forgets();
         self.path_acks_are(&expected);
@@ -200,7 +200,7 @@ impl Fixture {
         self.loses(&expected, packets);
     }
 
-    fn promises(&mut self) {
+    fn reports_non_renegable(&mut self) {
         let rng = &mut self.rng;
         let kept: BTreeSet<_> = self
             .received
@@ -474,7 +474,7 @@ fn nr_acked_chunks_are_freed_and_not_reneged() {
     assert_eq!(scoreboard.keep(&kept), 10);
     assert_eq!(scoreboard.keep(&kept), 0);
     assert_eq!((scoreboard.payload_held(), scoreboard.queued(A)), (30, 84));
-    assert_eq!(reports(&mut scoreboard, &[]), 1, "1 was no promise");
+    assert_eq!(reports(&mut scoreboard, &[]), 1, "1 was renegable");
     scoreboard.check_every_record();
     scoreboard.apply(tsn(2), &IntervalSet::new(), at(100));
     let ack = &scoreboard.path_acks()[0];

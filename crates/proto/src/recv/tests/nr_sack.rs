@@ -7,7 +7,7 @@ fn host() -> Host {
     let mut host = Host::new();
     host.receiver = host
         .receiver
-        .promising(NrSackChoice::named("delivered").expect("a name of the catalog"));
+        .with_nr_sack(NrSackChoice::named("delivered").expect("a name of the catalog"));
     host
 }
 
@@ -28,7 +28,7 @@ fn sack(host: &mut Host, size: usize) -> String {
     let mut buffer = Vec::new();
     let mut builder = PacketBuilder::new(&mut buffer, header, size);
     let form = SackForm {
-        promises: Promises::Readable,
+        non_renegable: NonRenegable::Deliverable,
         ..SackForm::of(&host.recipe)
     };
     assert!(host.receiver.write_sack(&mut builder, form));
