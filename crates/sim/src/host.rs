@@ -356,9 +356,9 @@ impl SctpHost {
     fn sacks_and_looks(&self) -> (u64, u64) {
         let associations = self.conversations.keys();
         let associations = associations.filter_map(|id| self.endpoint.association(*id));
-        associations.fold((0, 0), |(sacks, looks), association| {
+        associations.fold((0, 0), |(sacks, elements), association| {
             let work = association.sack_work();
-            (sacks + work.sacks, looks + work.looks)
+            (sacks + work.sacks, elements + work.elements_visited)
         })
     }
 

@@ -54,7 +54,7 @@ pub struct SackWork {
     /// Same as [`AssociationStatistics::sacks_received`].
     pub sacks: u64,
     /// Same as [`AssociationStatistics::sack_elements_visited`].
-    pub looks: u64,
+    pub elements_visited: u64,
 }
 
 impl Association {
@@ -63,7 +63,7 @@ impl Association {
     pub fn sack_work(&self) -> SackWork {
         SackWork {
             sacks: self.transfer.counters.received,
-            looks: self.transfer.sender.elements_visited(),
+            elements_visited: self.transfer.sender.elements_visited(),
         }
     }
 

@@ -213,7 +213,7 @@ impl PathSet {
         let backed_off = path.rtt.rto();
         path.rtt.on_sample(sent_at, now);
         if 2 * path.rtt.rto() <= backed_off {
-            path.t3.hasten(path.rtt.rto(), now);
+            path.t3.shorten(path.rtt.rto(), now);
         }
         self.publish_rtt(id);
     }

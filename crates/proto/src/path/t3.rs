@@ -19,7 +19,7 @@ struct Running {
     oldest_sent_at: Instant,
     expires: Instant,
     /// Whether the timer runs although no chunk is outstanding.
-    stays: bool,
+    held: bool,
 }
 
 impl T3 {
@@ -31,7 +31,7 @@ impl T3 {
     /// Adapts the timer to the earliest outstanding chunk of the path, after chunks were sent or acknowledged.
     pub(crate) fn follow(&mut self, oldest: Option<(UnwrappedTsn, Instant)>, rto: Duration, now: Instant) {
         let Some((oldest, oldest_sent_at)) = oldest else {
-            self.running.take_if(|running| !running.stays);
+            self.running.take_if(|running| !running.held);
             return;
         };
         let unchanged = self
@@ -43,7 +43,7 @@ impl T3 {
                 oldest,
                 oldest_sent_at,
                 expires: now + rto,
-                stays: false,
+                held: false,
             });
         }
     }
@@ -64,19 +64,19 @@ impl T3 {
 
     /// Keeps the timer running although all chunks are about to be moved to other paths; otherwise the failure of this path would
     /// never be detected. It runs until it expires or is stopped, unless a HEARTBEAT ACK arrives before.
-    pub(crate) fn stay(&mut self) {
+    pub(crate) fn hold(&mut self) {
         if let Some(running) = &mut self.running {
-            running.stays = true;
+            running.held = true;
         }
     }
 
-    /// Ends the effect of [`T3::stay`]: the path has proved reachable.
+    /// Ends the effect of [`T3::hold`]: the path has proved reachable.
     pub(crate) fn release(&mut self) {
-        self.running.take_if(|running| running.stays);
+        self.running.take_if(|running| running.held);
     }
 
     /// Shortens the timer to at most `rto` from now, because the path has proved reachable while the RTO was backed off.
-    pub(crate) fn hasten(&mut self, rto: Duration, now: Instant) {
+    pub(crate) fn shorten(&mut self, rto: Duration, now: Instant) {
         if let Some(running) = &mut self.running {
             running.expires = running.expires.min(now + rto);
         }
@@ -125,12 +125,12 @@ mod tests {
     #[test]
     fn held_t3_runs_without_outstanding_chunks() {
         let mut timer = T3::default();
-        timer.stay();
+        timer.hold();
         assert_eq!(timer.expires(), None, "it did not run");
         timer.follow(Some((UnwrappedTsn(7), at(0))), RTO, at(0));
         timer.release();
-        assert_eq!(timer.expires(), Some(at(1_000)), "it does not stay");
-        timer.stay();
+        assert_eq!(timer.expires(), Some(at(1_000)), "it is not held");
+        timer.hold();
         timer.follow(None, RTO, at(600));
         assert_eq!(timer.expires(), Some(at(1_000)));
         timer.release();
@@ -140,12 +140,12 @@ mod tests {
     #[test]
     fn t3_is_shortened_and_never_extended() {
         let mut timer = T3::default();
-        timer.hasten(RTO, at(0));
+        timer.shorten(RTO, at(0));
         assert_eq!(timer.expires(), None, "it did not run");
         timer.follow(Some((UnwrappedTsn(7), at(0))), 60 * RTO, at(0));
-        timer.hasten(RTO, at(500));
+        timer.shorten(RTO, at(500));
         assert_eq!(timer.expires(), Some(at(1_500)));
-        timer.hasten(RTO, at(600));
+        timer.shorten(RTO, at(600));
         assert_eq!(timer.expires(), Some(at(1_500)));
     }
 

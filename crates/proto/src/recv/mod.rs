@@ -122,15 +122,15 @@ impl Receiver {
     /// Creates the receiver of the new association after a restart of the peer. It keeps complete messages that the application has
     /// not received yet, because they were acknowledged before the restart.
     pub(crate) fn restart(&mut self, config: ReceiverConfig) -> Self {
-        let mut anew = Self::new(config);
-        anew.delivery = mem::take(&mut self.delivery);
-        for length in anew.delivery.lengths() {
-            anew.window.hold(length);
+        let mut restarted = Self::new(config);
+        restarted.delivery = mem::take(&mut self.delivery);
+        for length in restarted.delivery.lengths() {
+            restarted.window.hold(length);
         }
-        anew.window.set_unread(!anew.delivery.is_empty());
-        let above = |_: &Arrivals| Arrivals::above(anew.tracker.cumulative());
-        anew.arrivals = self.arrivals.as_ref().map(above);
-        anew
+        restarted.window.set_unread(!restarted.delivery.is_empty());
+        let above = |_: &Arrivals| Arrivals::above(restarted.tracker.cumulative());
+        restarted.arrivals = self.arrivals.as_ref().map(above);
+        restarted
     }
 
     /// Sets the size of the buffer to `buffer` bytes and the maximum message length to `max_message`, which may not decrease. A

@@ -44,15 +44,15 @@ impl LowWater {
     }
 
     /// A copy of the marks for empty queues: streams that were above their marks have fallen to them.
-    pub(super) fn anew(&self) -> Self {
-        let mut anew = Self {
+    pub(super) fn for_empty_queues(&self) -> Self {
+        let mut copy = Self {
             marks: self.marks.clone(),
             fallen: self.fallen,
         };
         for stream in self.marks.keys() {
-            anew.fell_to(*stream, 0);
+            copy.fell_to(*stream, 0);
         }
-        anew
+        copy
     }
 
     /// Whether `stream` has a mark.
@@ -118,9 +118,9 @@ mod tests {
     fn low_water_is_reported_after_a_restart() {
         let mut marks = LowWater::default();
         marks.set(STREAM, 100, 200);
-        let mut anew = marks.anew();
-        assert_eq!(anew.next_fallen(), Some(STREAM));
-        assert_eq!((anew.next_fallen(), anew.fallen), (None, 0));
+        let mut restarted = marks.for_empty_queues();
+        assert_eq!(restarted.next_fallen(), Some(STREAM));
+        assert_eq!((restarted.next_fallen(), restarted.fallen), (None, 0));
     }
 
     #[test]

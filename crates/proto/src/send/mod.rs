@@ -371,9 +371,12 @@ impl Sender {
             self.scoreboard.clear_path_acks();
             return SackOutcome::default();
         }
-        let Applied { reneged, says_less } = self.scoreboard.apply(sack.cumulative, &sack.blocks, now);
+        let Applied {
+            reneged,
+            retains_unreported,
+        } = self.scoreboard.apply(sack.cumulative, &sack.blocks, now);
         let kept_bytes = self.scoreboard.keep(&sack.kept);
-        if says_less && sack.cumulative == self.cumulative() {
+        if retains_unreported && sack.cumulative == self.cumulative() {
             self.window.advertise_at_most(sack.a_rwnd);
         } else {
             self.window.advertise(sack.a_rwnd);

@@ -52,7 +52,7 @@ impl Sender {
     /// Takes over priorities, weights and low-water marks after a restart of the peer. To be called before any message is queued.
     pub(crate) fn keep_stream_settings(&mut self, before: &Self) {
         self.streams.keep_settings(&before.streams);
-        self.low_water = before.low_water.anew();
+        self.low_water = before.low_water.for_empty_queues();
     }
 
     /// Sets the low-water mark of a stream; see [`crate::Association::set_stream_low_water`].

@@ -62,7 +62,7 @@ impl Transfer {
         if stuck.path != path && self.paths.contains(stuck.path) {
             self.release_timer(stuck.path, now);
         }
-        self.punish(&stuck, reschedule.penalty, now);
+        self.penalize(&stuck, reschedule.penalty, now);
         self.follow_path(stuck.path, now);
         written
     }
@@ -73,7 +73,7 @@ impl Transfer {
         let owed = self.sender.earliest_outstanding(path);
         let machinery = self.paths.path_mut(path);
         if owed.is_none() && machinery.one_at_a_time {
-            machinery.t3.stay();
+            machinery.t3.hold();
         } else {
             machinery.t3.run_on(owed);
         }
@@ -94,7 +94,7 @@ impl Transfer {
     }
 
     /// Applies the penalty of the policy to the path of the blocking chunk; a path that is paused already gets none.
-    fn punish(&mut self, stuck: &StuckChunk, penalty: ReschedulePenalty, now: Instant) {
+    fn penalize(&mut self, stuck: &StuckChunk, penalty: ReschedulePenalty, now: Instant) {
         let path = stuck.path;
         if !self.paths.contains(path) || self.paths.path(path).blocked_until.is_some() {
             return;

@@ -97,7 +97,7 @@ impl MptcpConnection {
             self.reinject_from(stuck.path.index());
         }
         let leaving = self.send_again(at, start, call);
-        self.punish(&stuck, reschedule, call.now);
+        self.penalize(&stuck, reschedule, call.now);
         Some(leaving)
     }
 
@@ -126,7 +126,7 @@ impl MptcpConnection {
         }
     }
 
-    fn punish(&mut self, stuck: &StuckChunk, reschedule: Reschedule, now: Instant) {
+    fn penalize(&mut self, stuck: &StuckChunk, reschedule: Reschedule, now: Instant) {
         let at = stuck.path.index();
         match reschedule.penalty {
             ReschedulePenalty::Nothing => {}

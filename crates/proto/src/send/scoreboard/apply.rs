@@ -25,7 +25,7 @@ pub(crate) struct Applied {
     pub(crate) reneged: u32,
     /// Some TSNs stay acknowledged although this SACK does not report them: it was truncated, or an earlier NR-SACK covers them.
     /// Such a SACK may be older than the last one, so its a_rwnd is not trusted to raise the window.
-    pub(crate) says_less: bool,
+    pub(crate) retains_unreported: bool,
 }
 
 impl Scoreboard {
@@ -60,7 +60,7 @@ impl Scoreboard {
         self.spare.clear();
         Applied {
             reneged,
-            says_less: retained || insisted,
+            retains_unreported: retained || insisted,
         }
     }
 

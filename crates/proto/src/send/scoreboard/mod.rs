@@ -182,8 +182,8 @@ impl Scoreboard {
         }
     }
 
-    /// Removes all chunks up to `cumulative`, which are acknowledged, and passes each of them to `farewell`.
-    pub(super) fn forget(&mut self, cumulative: UnwrappedTsn, mut farewell: impl FnMut(&Chunk)) {
+    /// Removes all chunks up to `cumulative`, which are acknowledged, and passes each of them to `on_removed`.
+    pub(super) fn forget(&mut self, cumulative: UnwrappedTsn, mut on_removed: impl FnMut(&Chunk)) {
         while let Some(sent) = self.ring.first_through(cumulative) {
             debug_assert!(sent.has_arrived(), "forgotten but not acknowledged");
             let payload = sent.chunk.payload_bytes();
@@ -191,7 +191,7 @@ impl Scoreboard {
                 self.flights.release(sent.path, sent.chunk.bytes());
                 self.payload_held -= payload;
             }
-            farewell(&sent.chunk);
+            on_removed(&sent.chunk);
             self.ring.drop_first();
         }
     }
