@@ -165,6 +165,7 @@ fn endpoint(host: u8, paths: u8, config: &AssociationConfig) -> Endpoint {
     let config = EndpointConfig {
         local: (0..paths).map(|path| address(host, path)).collect(),
         accept: Some(config.clone()),
+        max_associations_per_prefix: usize::MAX,
         ..EndpointConfig::default()
     };
     Endpoint::new(config, Seed(u64::from(host)))

@@ -34,9 +34,26 @@ pub struct EndpointConfig {
     pub cookie_life: Duration,
     /// Maximum number of associations; further ones are refused. Default 65,536.
     pub max_associations: usize,
+    /// Maximum number of associations that peers of one source prefix have set up; further ones are refused. Default 4,096.
+    pub max_associations_per_prefix: usize,
+    /// Which addresses [`EndpointConfig::max_associations_per_prefix`] counts together. Default 32 and 64 bits.
+    pub source_prefix: SourcePrefix,
+    /// Memory for received data of all associations that their applications have not received yet, in bytes with the overhead of
+    /// chunks. When it is used up, an association accepts new data only while it holds less than an equal share, that is, divided by
+    /// [`EndpointConfig::max_associations`]. Default 1 GiB.
+    pub receive_memory: u64,
     /// Leaves the checksum to the driver: sent packets have a checksum of zero, and that of received packets is not verified. The
     /// driver writes and verifies CRC32c, as network cards do, or its network cannot damage packets. Default false.
     pub checksum_offload: bool,
+}
+
+/// Lengths of source prefixes in bits: addresses whose first bits are equal count as one source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SourcePrefix {
+    /// IPv4, 0 to 32.
+    pub v4: u8,
+    /// IPv6, 0 to 128.
+    pub v6: u8,
 }
 
 impl Default for EndpointConfig {
@@ -47,6 +64,9 @@ impl Default for EndpointConfig {
             accept: None,
             cookie_life: Duration::from_secs(60),
             max_associations: 65_536,
+            max_associations_per_prefix: 4_096,
+            source_prefix: SourcePrefix { v4: 32, v6: 64 },
+            receive_memory: 1 << 30,
             checksum_offload: false,
         }
     }

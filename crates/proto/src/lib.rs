@@ -44,7 +44,7 @@ pub use address::AddressError;
 pub use association::{
     Association, AssociationStatistics, BufferError, CloseReason, Event, SackWork, SendQueue,
 };
-pub use config::{AssociationConfig, DEFAULT_PORT, EndpointConfig, PacketCounts, SackWalks};
+pub use config::{AssociationConfig, DEFAULT_PORT, EndpointConfig, PacketCounts, SackWalks, SourcePrefix};
 pub use endpoint::{AssociationMut, ConnectError, Endpoint, EndpointCounters, IcmpKind, IcmpMessage};
 pub use message::{Message, ReceivedMessage};
 pub use output::Transmit;

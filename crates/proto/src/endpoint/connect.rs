@@ -98,7 +98,7 @@ impl Endpoint {
         association.addresses.initiated_to = remotes.iter().map(SocketAddr::ip).collect();
         association.control.send_handshake(PathId::default());
         let id = association.id;
-        self.insert(association);
+        self.insert(association, None);
         Ok(id)
     }
 

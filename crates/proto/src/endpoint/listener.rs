@@ -139,9 +139,8 @@ pub(super) fn crossing(
 /// Handles an INIT from an unknown peer, which is accepted if this endpoint listens on the port and has room.
 fn unknown_peer(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>) -> Option<Answer> {
     let listens = inbound.packet.header().destination_port == endpoint.config.sctp_port;
-    let full = endpoint.slots.len() >= endpoint.config.max_associations;
     match endpoint.accept.clone().filter(|_| listens) {
-        Some(_) if full => {
+        Some(_) if !endpoint.admits(inbound.arrival.remote.ip()) => {
             refuse(endpoint, inbound, init, Cause::OutOfResource);
             None
         }

@@ -5,6 +5,7 @@ pub(crate) mod cookie;
 mod directory;
 mod icmp;
 mod inbound;
+mod limits;
 mod listener;
 mod out_of_the_blue;
 mod replies;
@@ -16,7 +17,7 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use core::ops::{Deref, DerefMut};
 
 use anabranch_types::{AddressScope, AssociationId, Ecn, Instant, PathAddr, Tsn, VerificationTag};
@@ -32,6 +33,7 @@ use cookie::CookieKeys;
 use directory::{Correspondent, Directory};
 pub use icmp::{IcmpKind, IcmpMessage};
 use inbound::Inbound;
+use limits::{Limits, Share};
 use replies::Replies;
 use timer_queue::{Entry, TimerQueue};
 
@@ -62,6 +64,7 @@ pub struct Endpoint {
     timers: TimerQueue,
     eventful: VecDeque<AssociationId>,
     replies: Replies,
+    limits: Limits,
     next_id: u32,
     counters: EndpointCounters,
 }
@@ -72,6 +75,7 @@ struct Slot {
     association: Box<Association>,
     /// Whether the directory has it so.
     is_in_handshake: bool,
+    share: Share,
     entry: Entry,
 }
 
@@ -89,6 +93,10 @@ pub struct EndpointCounters {
     /// Packets of unverified peers without a reply, because too many replies were queued, or the reply would have been more than
     /// three times as long.
     pub unanswered: u64,
+    /// INITs and cookies refused because there were too many associations, in all or of one source prefix.
+    pub refused: u64,
+    /// DATA chunks dropped because the memory for received data was used up.
+    pub data_refused: u64,
 }
 
 impl Endpoint {
@@ -108,6 +116,7 @@ impl Endpoint {
             timers: TimerQueue::default(),
             eventful: VecDeque::new(),
             replies: Replies::default(),
+            limits: Limits::new(&config),
             next_id: 0,
             counters: EndpointCounters::default(),
             config,
@@ -121,6 +130,20 @@ impl Endpoint {
             unanswered: self.replies.unanswered(),
             ..self.counters
         }
+    }
+
+    /// Bytes of received data, with the overhead of chunks, that the applications of all associations have not received yet. See
+    /// [`EndpointConfig::receive_memory`].
+    #[must_use]
+    pub const fn receive_memory(&self) -> u64 {
+        self.limits.held()
+    }
+
+    /// Whether a peer at `source` may set up one more association; counts a refusal.
+    fn admits(&mut self, source: IpAddr) -> bool {
+        let admits = self.limits.admits(self.slots.len(), source);
+        self.counters.refused += u64::from(!admits);
+        admits
     }
 
     /// Adds the address of a new socket, which later associations use. For existing ones call [`Association::add_local_address`].
@@ -171,6 +194,7 @@ impl Endpoint {
         if let Some(slot) = self.slots.remove(&id) {
             self.directory.retire(&slot.association, self.latest);
             self.timers.forget(id, &slot.entry);
+            self.limits.remove(slot.share);
         }
     }
 
@@ -264,8 +288,15 @@ impl Endpoint {
         if !slot.association.expects(packet) {
             return false;
         }
+        let receiver = &mut slot.association.transfer.receiver;
+        receiver.grant(self.limits.grant(slot.share));
+        let dropped = receiver.statistics().dropped;
         slot.association
             .handle_packet(inbound.now, &inbound.arrival, packet);
+        if self.limits.is_exhausted() {
+            let dropped_now = slot.association.transfer.receiver.statistics().dropped;
+            self.counters.data_refused += dropped_now.saturating_sub(dropped);
+        }
         self.touch(id);
         true
     }
@@ -390,13 +421,16 @@ impl Endpoint {
         None
     }
 
-    fn insert(&mut self, association: Association) {
+    /// A new association, which a peer at `source` set up, or we did.
+    fn insert(&mut self, association: Association, source: Option<IpAddr>) {
         let id = association.id;
+        let share = self.limits.add(source);
         self.slots.insert(
             id,
             Slot {
                 is_in_handshake: association.is_in_handshake(),
                 association: Box::new(association),
+                share,
                 entry: Entry::default(),
             },
         );
@@ -410,6 +444,8 @@ impl Endpoint {
             if slot.association.is_done() {
                 self.directory.retire(&slot.association, self.latest);
             }
+            let held = slot.association.transfer.receiver.memory();
+            self.limits.update(&mut slot.share, held);
             self.timers.touch(id, &mut slot.entry);
         }
     }

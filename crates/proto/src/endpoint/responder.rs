@@ -292,7 +292,7 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> bo
         return false;
     };
     // A cookie reserves no association, so the limit may have been reached meanwhile.
-    if endpoint.slots.len() >= endpoint.config.max_associations {
+    if !endpoint.admits(cookie.source.ip()) {
         refuse(endpoint, inbound, cookie, CauseWriter::one(Cause::OutOfResource));
         return false;
     }
@@ -320,7 +320,7 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> bo
     association.agree(agreement(cookie));
     association.events.push(Event::Connected { incoming: true });
     complete(&mut association, inbound, cookie);
-    endpoint.insert(association);
+    endpoint.insert(association, Some(cookie.source.ip()));
     true
 }
 

@@ -230,6 +230,7 @@ mod ending;
 mod extensions;
 mod handshake;
 mod icmp;
+mod limits;
 mod liveness;
 mod setup;
 mod shutdown;

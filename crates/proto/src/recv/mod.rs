@@ -145,6 +145,25 @@ impl Receiver {
         }
     }
 
+    /// Sets the memory that the endpoint grants for received data, in bytes.
+    pub(crate) const fn grant(&mut self, memory: u64) {
+        self.window.grant(memory);
+    }
+
+    /// Memory of the received data, in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        self.window.memory()
+    }
+
+    /// Frees what cannot be delivered any more, because the association has ended. Complete messages whose turn has come stay.
+    pub(crate) fn free_undeliverable(&mut self) {
+        self.reassembly.clear();
+        self.tracker = Tracker::new(self.tracker.cumulative().next().wrap(), 0);
+        self.arrivals = None;
+        self.sack = SackWriter::default();
+        self.window.keep_only(self.delivery.lengths());
+    }
+
     /// Handles a chunk of user data. [`Receiver::packet_done`] follows after the last chunk of a packet.
     ///
     /// # Errors
@@ -168,6 +187,10 @@ impl Receiver {
                 return Ok(self.drop_chunk());
             }
             if !self.opens_the_window(data) {
+                // The endpoint may have memory again later, whatever becomes of this association.
+                if self.window.exceeds_grant() {
+                    return Ok(self.drop_chunk());
+                }
                 return Err(TOO_MUCH_BEGUN);
             }
         }

@@ -20,6 +20,10 @@ pub(super) const MEMORY_FACTOR: u64 = 4;
 /// Minimum step of the window, two full Ethernet packets: a smaller one is neither advertised nor worth a SACK.
 const WORTHWHILE: u64 = 2 * 1_500;
 
+/// Memory beyond the endpoint's grant for the chunk that all others wait for: enough for a short message, which makes the others
+/// deliverable.
+const SPARE_GRANT: u64 = 16 << 10;
+
 /// Accounting of an association's receive buffer.
 #[derive(Debug)]
 pub(super) struct Window {
@@ -40,6 +44,8 @@ pub(super) struct Window {
     edge: u64,
     /// Whether the application has messages to receive.
     unread: bool,
+    /// Memory that the endpoint grants to this association. Unlike the buffer it may decrease at any time.
+    granted: u64,
 }
 
 impl Window {
@@ -56,6 +62,7 @@ impl Window {
             arrived: 0,
             edge: capacity,
             unread: false,
+            granted: u64::MAX,
         }
     }
 
@@ -98,7 +105,9 @@ impl Window {
     fn has_spare_room(&self, len: usize, spare: u64) -> bool {
         let payload = self.capacity.saturating_mul(2).saturating_add(spare);
         let memory = self.capacity.saturating_add(self.reserve).saturating_add(spare);
-        self.payload + len as u64 <= payload && self.memory() <= memory.saturating_mul(MEMORY_FACTOR)
+        let granted = self.granted.saturating_add(spare.min(SPARE_GRANT));
+        self.payload + len as u64 <= payload
+            && self.memory() <= memory.saturating_mul(MEMORY_FACTOR).min(granted)
     }
 
     /// Counts `len` bytes of new user data that arrived and are not in the buffer yet.
@@ -128,6 +137,22 @@ impl Window {
         self.payload -= len as u64;
         self.chunks -= 1;
         self.shrink();
+    }
+
+    /// Sets the memory that this association may use.
+    pub(super) const fn grant(&mut self, memory: u64) {
+        self.granted = memory;
+    }
+
+    /// Whether no memory is left of what the endpoint grants.
+    pub(super) fn exceeds_grant(&self) -> bool {
+        self.memory() >= self.granted
+    }
+
+    /// Counts only messages of these lengths from now on.
+    pub(super) fn keep_only(&mut self, lengths: impl Iterator<Item = usize>) {
+        (self.payload, self.chunks) = (0, 0);
+        lengths.for_each(|length| self.hold(length));
     }
 
     /// Sets whether the application has messages to receive.
@@ -177,11 +202,13 @@ impl Window {
         let memory = self
             .capacity
             .saturating_mul(MEMORY_FACTOR)
+            .min(self.granted)
             .saturating_sub(self.memory());
         self.capacity.saturating_sub(self.payload).min(memory)
     }
 
-    fn memory(&self) -> u64 {
+    /// Memory of the data in the buffer, in bytes.
+    pub(super) fn memory(&self) -> u64 {
         self.payload + self.chunks * CHUNK_OVERHEAD
     }
 

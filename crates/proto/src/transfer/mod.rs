@@ -199,6 +199,7 @@ impl Transfer {
             path.blocked_until = None;
         }
         self.scheduler_wakes = None;
+        self.receiver.free_undeliverable();
     }
 
     /// Notes a packet that arrived over `path`, which is a transmission opportunity whatever it contains.

@@ -66,6 +66,12 @@ impl DataReassembly {
         self.max_message = max_message;
     }
 
+    /// Removes all that waits for more.
+    pub(super) fn clear(&mut self) {
+        self.fragments = Fragments::default();
+        self.order = StreamOrder::default();
+    }
+
     /// Checks a new chunk without changing anything.
     pub(super) fn judge(
         &self,

@@ -105,6 +105,13 @@ impl IDataReassembly {
         self.max_message = countable(max_message);
     }
 
+    /// Removes all that waits for more.
+    pub(super) fn clear(&mut self) {
+        self.fragments = Fragments::default();
+        self.order = StreamOrder::default();
+        self.begun = BTreeMap::new();
+    }
+
     /// Checks a new chunk without changing anything.
     pub(super) fn judge(&self, data: &IData<'_>) -> Result<Verdict, Violation> {
         if data.stream.0 >= self.inbound_streams {

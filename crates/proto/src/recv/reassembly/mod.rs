@@ -56,6 +56,14 @@ impl Reassembly {
         }
     }
 
+    /// Removes all that waits for more.
+    pub(super) fn clear(&mut self) {
+        match self {
+            Self::Data(reassembly) => reassembly.clear(),
+            Self::IData(reassembly) => reassembly.clear(),
+        }
+    }
+
     /// Sets the maximum message length.
     pub(super) const fn allow(&mut self, max_message: usize) {
         match self {
