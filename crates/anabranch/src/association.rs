@@ -196,6 +196,16 @@ impl Association {
         self.0.signals.ended().is_some()
     }
 
+    /// Enables or disables heartbeats on `path` (RFC 9260 §11.1.6; `SPP_HB_DISABLE` in RFC 6458 §8.1.12). They are enabled at first. Without
+    /// heartbeats, a failure of the path is detected only by data; a failed path is probed nevertheless. An unknown path is ignored.
+    pub fn set_heartbeats(&self, path: PathId, enabled: bool) {
+        self.0.shared.command(|state| {
+            if let Some(mut association) = state.core.association_mut(self.0.id) {
+                association.set_heartbeats(path, enabled);
+            }
+        });
+    }
+
     /// Sends a heartbeat on `path` at once, unless one is outstanding (RFC 9260 §11.1.10), to learn whether the peer is
     /// reachable without waiting for the interval. If it is not answered in time, that counts as an error of the path. An
     /// unknown path is ignored; an unconfirmed one is probed too.

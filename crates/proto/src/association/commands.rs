@@ -162,6 +162,15 @@ impl Association {
         }
     }
 
+    /// Enables or disables heartbeats on `path` (CHANGEHEARTBEAT, RFC 9260 §11.1.6; `SPP_HB_DISABLE` in RFC 6458 §8.1.12). They are
+    /// enabled at first. Without heartbeats, a failure of the path is detected only by data. Unconfirmed addresses and failed paths are
+    /// probed nevertheless. An unknown path is ignored.
+    pub fn set_heartbeats(&mut self, path: PathId, enabled: bool) {
+        if self.transfer.paths.contains(path) {
+            self.transfer.set_heartbeats(path, enabled);
+        }
+    }
+
     /// Sends a heartbeat on `path` at once, unless one is outstanding (REQUESTHEARTBEAT, RFC 9260 §11.1.10). If it is not
     /// acknowledged in time, that counts as an error of the path. Unknown and unconfirmed paths are ignored; unconfirmed ones are
     /// probed anyway.

@@ -10,6 +10,18 @@ pub(crate) struct Heartbeat {
     next: Next,
     /// The outstanding heartbeat.
     unanswered: Option<Unanswered>,
+    /// Whether the next heartbeat is a check.
+    check: Option<Check>,
+}
+
+/// A heartbeat that is sent early on a path in use, because of an event that may have other causes than a failure of the path. It may be
+/// lost once: a path with data loses packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Check {
+    /// If it is lost, another one is sent.
+    First,
+    /// If it is lost, too, that is an error of the path.
+    Second,
 }
 
 /// When the next heartbeat is sent.
@@ -43,6 +55,7 @@ struct Unanswered {
     overdue: Instant,
     /// Whether data that was sent no earlier has been acknowledged: then the path works although the heartbeat may be lost.
     excused: bool,
+    check: Option<Check>,
 }
 
 /// A heartbeat that was not acknowledged in time.
@@ -51,6 +64,8 @@ pub(crate) struct Overdue {
     pub(crate) sent_at: Instant,
     /// Whether it does not count as an error of the path.
     pub(crate) excused: bool,
+    /// Whether it was a check.
+    pub(crate) check: Option<Check>,
 }
 
 impl Heartbeat {
@@ -62,11 +77,13 @@ impl Heartbeat {
 
     pub(crate) fn schedule(&mut self, next: Option<Instant>) {
         self.next = next.map_or(Next::Never, Next::At);
+        self.check = None;
     }
 
     /// Schedules a heartbeat for when the path has not been proved reachable for `period` since `since`.
     pub(crate) fn schedule_when_unproved(&mut self, period: Duration, since: Instant) {
         self.next = Next::WhenUnproved { since, period };
+        self.check = None;
     }
 
     /// Notes that data sent at `sent_at` was acknowledged, which proves reachability as a HEARTBEAT ACK does.
@@ -87,8 +104,21 @@ impl Heartbeat {
             return false;
         }
         self.unanswered = None;
-        self.next = Next::At(now);
+        self.schedule(Some(now));
         true
+    }
+
+    /// The same as a check: see [`Check`].
+    pub(crate) fn check(&mut self, patience: Duration, now: Instant) {
+        if self.hurry(patience, now) {
+            self.check = Some(Check::First);
+        }
+    }
+
+    /// Schedules the second check at once.
+    pub(crate) fn check_again(&mut self, now: Instant) {
+        self.schedule(Some(now));
+        self.check = Some(Check::Second);
     }
 
     /// Schedules a heartbeat at once, unless one is outstanding.
@@ -110,6 +140,7 @@ impl Heartbeat {
             sent_at: now,
             overdue: now + rto,
             excused: false,
+            check: self.check.take(),
         });
         self.next = Next::Never;
     }
@@ -120,6 +151,7 @@ impl Heartbeat {
         Some(Overdue {
             sent_at: last.sent_at,
             excused: last.excused,
+            check: last.check,
         })
     }
 
@@ -200,6 +232,7 @@ mod tests {
     const LOST: Overdue = Overdue {
         sent_at: Instant::ZERO,
         excused: false,
+        check: None,
     };
 
     #[test]

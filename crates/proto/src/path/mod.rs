@@ -23,7 +23,7 @@ use anabranch_types::{Instant, PathAddr, earliest};
 pub(crate) use anabranch_policy::RttEstimator;
 pub(crate) use duplicates::Duplicates;
 pub use event::{PathChange, PathEvent};
-pub(crate) use heartbeat::{Heartbeat, HeartbeatInfo, ProbeBudget};
+pub(crate) use heartbeat::{Check, Heartbeat, HeartbeatInfo, ProbeBudget};
 pub(crate) use ids::PathIds;
 pub(crate) use loss_rate::LossRate;
 pub(crate) use mtu::{MtuSearch, PathMtu};
@@ -62,6 +62,8 @@ pub(crate) struct Path {
     pub(crate) failed_at: Option<Instant>,
     /// Whether duplicate data arrived and no heartbeat was acknowledged since: SACKs may be lost on this path.
     pub(crate) sacks_doubted: bool,
+    /// Whether the application has disabled heartbeats.
+    pub(crate) heartbeats_disabled: bool,
     /// Time at which the burst policy permits the next packet.
     pub(crate) release_at: Option<Instant>,
     /// Time before which no new data is sent, by decision of the chunk-rescheduling policy.
@@ -88,6 +90,7 @@ impl Path {
             answered_at: None,
             failed_at: None,
             sacks_doubted: false,
+            heartbeats_disabled: false,
             loss_check_at: None,
             tail_probe: TailProbe::default(),
             release_at: None,

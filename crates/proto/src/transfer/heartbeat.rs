@@ -9,7 +9,7 @@ use anabranch_types::{Instant, PathId};
 use anabranch_wire::PacketBuilder;
 
 use super::{Effects, Transfer};
-use crate::path::{Heartbeat, HeartbeatInfo};
+use crate::path::{Check, Heartbeat, HeartbeatInfo};
 
 /// Length of our HEARTBEAT: two headers and the Heartbeat Information, padded.
 pub(crate) const HEARTBEAT_LEN: usize = (4 + 4 + HeartbeatInfo::LEN).next_multiple_of(4);
@@ -47,6 +47,31 @@ impl Transfer {
         if !self.heartbeats_are_over(path) {
             let path = self.paths.path_mut(path);
             path.heartbeat.hurry(path.rtt.rto_without_back_off(), now);
+        }
+    }
+
+    /// Sends a heartbeat on `path` at once, as [`Transfer::ask`], although nothing is known to be wrong with it: one lost heartbeat does not
+    /// count. Returns `false` if none is sent on the path any more.
+    pub(super) fn check(&mut self, path: PathId, now: Instant) -> bool {
+        if self.heartbeats_are_over(path) || self.paths.path(path).heartbeats_disabled {
+            return false;
+        }
+        let path = self.paths.path_mut(path);
+        path.heartbeat.check(path.rtt.rto_without_back_off(), now);
+        true
+    }
+
+    /// Enables or disables the heartbeats on `path` (RFC 9260 §11.1.6; `SPP_HB_DISABLE` of RFC 6458 §8.1.12). Confirming an address and
+    /// finding out whether a failed path works again need them in any case.
+    pub(crate) fn set_heartbeats(&mut self, path: PathId, enabled: bool) {
+        let is_active = self.paths.fact(path).reachability == Reachability::Active;
+        let machinery = self.paths.path_mut(path);
+        machinery.heartbeats_disabled = !enabled;
+        if enabled {
+            self.request_heartbeat(path);
+        } else if is_active {
+            machinery.heartbeat = Heartbeat::default();
+            machinery.sacks_doubted = false;
         }
     }
 
@@ -106,6 +131,10 @@ impl Transfer {
         }
         let period = every + jittered(rto, self.secrets.number());
         let machinery = self.paths.path_mut(path);
+        if machinery.heartbeats_disabled && reachability == Reachability::Active {
+            machinery.heartbeat.schedule(None);
+            return;
+        }
         // Acknowledged data does not show whether SACKs arrive over this path; only a heartbeat does.
         if reachability == Reachability::Active && !machinery.sacks_doubted {
             machinery.heartbeat.schedule_when_unproved(period, begin);
@@ -167,8 +196,19 @@ impl Transfer {
             self.schedule_heartbeat(path, now);
             return Effects::default();
         }
-        self.paths.path_mut(path).rtt.back_off();
-        self.paths.publish_rtt(path);
+        let is_active = self.paths.fact(path).reachability == Reachability::Active;
+        match overdue.check.filter(|_| is_active) {
+            Some(Check::First) => {
+                self.paths.path_mut(path).heartbeat.check_again(now);
+                return Effects::default();
+            }
+            // Data shows how long the path takes, and its T3 backs off if it is lost.
+            Some(Check::Second) => {}
+            None => {
+                self.paths.path_mut(path).rtt.back_off();
+                self.paths.publish_rtt(path);
+            }
+        }
         let effects = self.heartbeat_missed(path, now);
         if effects.peer_is_unreachable {
             return effects;

@@ -68,17 +68,16 @@ impl Transfer {
     }
 
     /// Keeps watch on `path` after its earliest chunk was moved to another path. The acknowledgement of that chunk says nothing
-    /// about this path, so its T3 runs on, or a heartbeat is sent.
+    /// about this path, so its T3 runs on, or a heartbeat is sent. T3 runs without outstanding data only while a heartbeat may end it.
     fn release_timer(&mut self, path: PathId, now: Instant) {
         let owed = self.sender.earliest_outstanding(path);
+        let is_silent = !self.paths.path(path).answered_lately(now);
+        let is_checked = owed.is_none() && is_silent && self.check(path, now);
         let machinery = self.paths.path_mut(path);
-        if owed.is_none() && machinery.one_at_a_time {
+        if is_checked && machinery.one_at_a_time {
             machinery.t3.hold();
         } else {
             machinery.t3.run_on(owed);
-        }
-        if owed.is_none() && !machinery.answered_lately(now) {
-            self.ask(path, now);
         }
     }
 

@@ -23,13 +23,13 @@ impl Transfer {
         }
         for id in self.paths.ids() {
             let is_usable = self.paths.fact(id).is_usable();
-            let path = self.paths.path_mut(id);
+            let path = self.paths.path(id);
             let is_proved = path
                 .answered_at
                 .is_some_and(|answered_at| now - answered_at < PROOF_LASTS);
             if is_usable && !is_proved && !path.sacks_doubted {
-                path.sacks_doubted = true;
-                self.ask(id, now);
+                let is_checked = self.check(id, now);
+                self.paths.path_mut(id).sacks_doubted = is_checked;
             }
         }
     }

@@ -308,3 +308,118 @@ fn only_one_path_replaces_an_inactive_primary_path() {
     assert!(remotes.len() > 1, "{remotes:?}");
     assert!(remotes.iter().all(|remote| *remote == peer(3)), "{remotes:?}");
 }
+
+/// Of the default profile, without probes for the path MTU.
+fn without_mtu_probes() -> AssociationConfig {
+    let mut policies = PolicyRecipe::default();
+    policies.set("pmtu", "fixed").expect("a choice of the catalog");
+    AssociationConfig { policies, ..config() }
+}
+
+/// With two confirmed paths; gives its tag.
+fn with_two_paths(endpoint: &mut Endpoint) -> VerificationTag {
+    let tag = is_joined(endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
+    endpoint_confirms(endpoint, tag, PathId(1));
+    tag
+}
+
+/// The heartbeats that leave now, and where to.
+fn heartbeats(endpoint: &mut Endpoint, now: Instant) -> Vec<(SocketAddr, Vec<u8>)> {
+    let mut sent = Vec::new();
+    let mut buffer = Vec::new();
+    while let Some(transmit) = endpoint.poll_transmit(now, &mut buffer, 1) {
+        let packet = core::mem::take(&mut buffer);
+        if kinds(core::slice::from_ref(&packet)).contains(&kind::HEARTBEAT) {
+            sent.push((transmit.path.remote, packet));
+        }
+    }
+    sent
+}
+
+/// Duplicates have other causes than a path that carries no SACKs, and one heartbeat may be lost.
+#[test]
+fn path_in_doubt_is_asked_twice_before_it_is_suspected_and_its_rto_stays() {
+    for answers_second in [true, false] {
+        let mut endpoint = endpoint_with(without_mtu_probes());
+        let tag = with_two_paths(&mut endpoint);
+        // Long enough after the last heartbeat was answered, long before the next.
+        let begin = START + Duration::from_secs(3);
+        endpoint.handle_timeout(begin);
+        assert!(said(&mut endpoint, begin).is_empty());
+        let rto = association(&endpoint).path_facts()[1].rto;
+        let bytes = packet(tag, |packet| packet.push(&DATA).expect("room"));
+        let path = PathAddr {
+            local: here(),
+            remote: peer(2),
+        };
+        for _ in 0..2 {
+            endpoint.handle_datagram(begin, path, Ecn::NotCapable, &bytes);
+        }
+        let mut asked_at_second = 0;
+        let mut log = Vec::new();
+        let mut now = begin;
+        while now < begin + 3 * rto {
+            endpoint.handle_timeout(now);
+            for (remote, heartbeat) in heartbeats(&mut endpoint, now) {
+                log.push((now, remote));
+                asked_at_second += u32::from(remote == peer(3));
+                if remote == peer(2) || answers_second && asked_at_second == 2 {
+                    answers_heartbeats(&mut endpoint, now, tag, &[heartbeat]);
+                }
+            }
+            if asked_at_second == 1 {
+                let facts = &association(&endpoint).path_facts()[1];
+                assert_eq!((facts.reachability, facts.errors), (Reachability::Active, 0));
+            }
+            now = endpoint.poll_timeout().expect("heartbeats go on").max(now);
+        }
+        let facts = &association(&endpoint).path_facts()[1];
+        assert!(asked_at_second >= 2, "{log:?}");
+        let expected = if answers_second {
+            Reachability::Active
+        } else {
+            Reachability::PotentiallyFailed
+        };
+        assert_eq!(facts.reachability, expected);
+        if !answers_second {
+            assert_eq!(facts.errors, 1);
+        }
+        assert_eq!(facts.rto, rto, "a lost check backs nothing off");
+    }
+}
+
+//= rfc9260 8.3-1
+/// RFC 9260 §11.1.6.
+#[test]
+fn disabled_heartbeats_leave_on_no_active_path_and_resume_when_enabled() {
+    let mut endpoint = endpoint_with(without_mtu_probes());
+    let tag = with_two_paths(&mut endpoint);
+    let id = association(&endpoint).id();
+    let mut one = endpoint.association_mut(id).expect("it lives");
+    one.set_heartbeats(PathId(1), false);
+    drop(one);
+    let end = START + Duration::from_secs(600);
+    let mut now = START;
+    let mut asked = 0;
+    while now < end {
+        endpoint.handle_timeout(now);
+        for (remote, heartbeat) in heartbeats(&mut endpoint, now) {
+            assert_eq!(remote, peer(2), "the other path");
+            asked += 1;
+            answers_heartbeats(&mut endpoint, now, tag, &[heartbeat]);
+        }
+        now = endpoint
+            .poll_timeout()
+            .expect("heartbeats on the other path")
+            .max(now);
+    }
+    assert!(asked > 5);
+    let mut one = endpoint.association_mut(id).expect("it lives");
+    one.set_heartbeats(PathId(1), true);
+    drop(one);
+    let remotes: Vec<_> = heartbeats(&mut endpoint, now)
+        .into_iter()
+        .map(|(remote, _)| remote)
+        .collect();
+    assert!(remotes.contains(&peer(3)));
+}
