@@ -37,7 +37,7 @@ mod watch {
                     shared.command(|state| state.follow(&present));
                 }
             }
-            pending().await
+            pending::<()>().await;
         };
         either(gone, following).await;
     }

@@ -173,7 +173,7 @@ async fn settled_mtu(association: &Association, local: SocketAddr, remote: Socke
                     return;
                 }
             }
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         if timeout(MTU_SETTLED, larger).await.is_err() {
             return mtu;

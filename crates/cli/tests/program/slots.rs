@@ -94,7 +94,7 @@ fn one_source_does_not_keep_out_others() {
     let mut sender = receiver.sender(&file(&folder, "a", 100_000), &["--from", "127.0.0.9"]);
     let mut waited = 0;
     let summary = sender.event_after("summary", |event| {
-        waited += u32::from(event["event"] == "waiting")
+        waited += u32::from(event["event"] == "waiting");
     });
     assert_eq!((&summary["size"], waited), (&100_000.into(), 0));
 }

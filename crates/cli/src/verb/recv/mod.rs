@@ -245,7 +245,7 @@ impl Session {
 fn source_of(association: &Association) -> Source {
     let paths = association.statistics().paths;
     let remote = paths.first().map(|path| path.addr.remote.ip());
-    Source::of(remote.unwrap_or(Ipv4Addr::UNSPECIFIED.into()))
+    Source::of(remote.unwrap_or_else(|| Ipv4Addr::UNSPECIFIED.into()))
 }
 
 /// Checks that files can be stored.

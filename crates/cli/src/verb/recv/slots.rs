@@ -238,7 +238,7 @@ impl Queued for Place {
 
     async fn changed(&mut self) {
         if self.turn.changed().await.is_err() {
-            pending().await
+            pending::<()>().await;
         }
     }
 }
