@@ -38,6 +38,8 @@ pub(super) struct AsconfReceiver {
     /// Serial numbers of the ASCONF ACKs to send.
     due: Vec<AsconfNumber>,
     due_on: Option<PathId>,
+    /// An ASCONF ACK to send again to an unknown address.
+    repeated: Option<(PathAddr, AsconfNumber)>,
     /// The primary address that the peer requests, while it is not confirmed.
     preferred: Option<IpAddr>,
 }
@@ -49,6 +51,7 @@ impl AsconfReceiver {
             answers: VecDeque::new(),
             due: Vec::new(),
             due_on: None,
+            repeated: None,
             preferred: None,
         }
     }
@@ -82,6 +85,24 @@ impl AsconfReceiver {
             .collect()
     }
 
+    //= rfc5061 5.2-7
+    /// Answers a copy of an earlier ASCONF from an unknown address, to which the peer moved before it received the ASCONF ACK
+    /// (RFC 5061 §5.2 E6), unless the ASCONF ACK is much longer than the ASCONF.
+    fn repeat_to(&mut self, number: AsconfNumber, arrival: PathAddr, asconf_len: usize) {
+        let mut answers = self.answers.iter().filter(|answer| answer.number == number);
+        if answers.any(|answer| answer.responses.len() <= asconf_len) {
+            self.repeated = Some((arrival, number));
+        }
+    }
+
+    /// Takes the ASCONF ACK to send to an unknown address, and the two addresses.
+    pub(super) fn take_repeated(&mut self) -> Option<(PathAddr, OutboundAsconfAck)> {
+        let (path, number) = self.repeated.take()?;
+        let mut answers = self.answers.iter();
+        let answer = answers.find(|answer| answer.number == number)?;
+        Some((path, answer.clone()))
+    }
+
     /// Drops ASCONF ACKs for the deleted path `gone`, whose id may be reused. The peer will repeat its ASCONF.
     pub(super) fn forget_path(&mut self, gone: PathId) {
         self.due_on.take_if(|path| *path == gone);
@@ -104,6 +125,7 @@ impl AsconfReceiver {
             self.due.push(number);
         }
         self.due_on = Some(path);
+        self.repeated = None;
     }
 }
 
@@ -185,18 +207,19 @@ impl Addresses {
         source: SocketAddr,
         address: IpAddr,
     ) -> Result<Effects, Refusal> {
-        let ip = meant(address, source);
-        if self.peer_addrs.iter().any(|known| known.ip() == ip) {
+        // The source address of the packet is known: a path leads there, if only since this packet came.
+        let is_known = address.is_unspecified() || self.peer_addrs.iter().any(|known| known.ip() == address);
+        if is_known {
             return Ok(Effects::default());
         }
-        if !is_believable(ip, source.ip()) {
+        if !is_believable(address, source.ip()) {
             return Err(Refusal::NotAllowed);
         }
         if self.peer_addrs.len() >= MAX_ADDRESSES {
             return Err(Refusal::Resources);
         }
         // The encapsulation port is a guess, until a packet arrives from there (RFC 6951 §5.4).
-        self.peer_addrs.push(SocketAddr::new(ip, source.port()));
+        self.peer_addrs.push(SocketAddr::new(address, source.port()));
         Ok(self.follow(transfer, now))
     }
 
@@ -211,11 +234,12 @@ impl Addresses {
         // A wildcard address means all addresses except the source of the packet (RFC 5061 §4.2.2).
         let others = address.is_unspecified();
         let goes = |ip: IpAddr| if others { ip != source.ip() } else { ip == address };
-        if !self.peer_addrs.iter().any(|known| goes(known.ip())) {
+        let known = || transfer.paths.remotes().chain(self.peer_addrs.iter().copied());
+        if !known().any(|known| goes(known.ip())) {
             return Ok(Effects::default());
         }
         // Deleting the last address is refused (F7), and so is deleting the source of the ASCONF (F8).
-        if self.peer_addrs.iter().all(|known| goes(known.ip())) {
+        if known().all(|known| goes(known.ip())) {
             return Err(Refusal::LastAddress);
         }
         if goes(source.ip()) {
@@ -260,19 +284,20 @@ impl Addresses {
     }
 
     //= rfc4895 6.3-15
-    //= rfc5061 5.2-1
+    //= rfc5061 4.2.1-3, 5.2-1
     /// Handles a packet from an unknown address. If it has an authenticated ASCONF that adds this address, the address is added,
     /// and its path is returned; the ASCONF itself is handled afterwards.
     ///
-    /// So a host can move that has lost all its old addresses (RFC 5061 §5.2 D2, §5.3.2). The ASCONF must contain one of its known
-    /// addresses, which the HMAC covers.
+    /// So a host can move that has lost all its old addresses (RFC 5061 §5.2 D2, §5.3.2), and a host behind a NAT, which does not
+    /// know its public addresses, adds them by a wildcard. Each ASCONF adds one address, since its serial number is accepted
+    /// once; a copy is answered again, and changes nothing.
     pub(crate) fn introduce(
         &mut self,
         transfer: &mut Transfer,
         authentication: &Authentication,
         (now, arrival): (Instant, PathAddr),
         packet: &Packet<'_>,
-    ) -> Option<(Option<PathId>, Effects)> {
+    ) -> Option<(PathId, Effects)> {
         let mut chunks = packet.chunks().map_while(Result::ok);
         let auth = chunks.next().filter(|raw| raw.kind == kind::AUTH)?;
         let asconf = chunks.next().filter(|raw| raw.kind == kind::ASCONF)?;
@@ -280,32 +305,65 @@ impl Addresses {
         else {
             return None;
         };
-        let is_next = asconf.number == self.asconf_receiver.expected;
-        let is_known = self.peer_addrs.iter().any(|known| known.ip() == asconf.address);
         let is_ours = self.local_addrs.iter().any(|local| covers(*local, arrival.local));
-        let is_meant = |raw: RawParameter<'_>| match raw.decode() {
-            Ok(Parameter::AddAddress(request)) => {
-                meant(request.address, arrival.remote) == arrival.remote.ip()
-            }
-            _ => false,
-        };
-        let is_requested = asconf.requests.iter().map_while(Result::ok).any(is_meant);
-        if !(is_next && is_known && is_ours && is_requested) {
+        let is_next = asconf.number == self.asconf_receiver.expected;
+        if !is_ours || !(is_next || self.asconf_receiver.has_answered(asconf.number)) {
             return None;
         }
+        let requested = self.requested(&asconf, arrival.remote.ip())?;
         let covered = packet.bytes().get(auth.at..)?;
         if authentication.judge(&code, covered) != Verdict::Genuine {
             return None;
         }
-        let effects = self.add(transfer, now, arrival.remote, arrival.remote.ip());
-        let effects = effects.ok()?;
-        let path = match transfer.paths.arrived(&arrival) {
-            Arrived::On(path) => Some(path),
-            // The limit of paths is reached.
-            Arrived::Rebound(_) | Arrived::Unknown => None,
-        };
-        Some((path, effects))
+        if !is_next {
+            self.asconf_receiver
+                .repeat_to(asconf.number, arrival, packet.len());
+            return None;
+        }
+        let mut effects = Effects::default();
+        if requested == Requested::ByName {
+            let added = self.add(transfer, now, arrival.remote, arrival.remote.ip());
+            effects.append(added.ok()?);
+        }
+        if let Arrived::On(path) = transfer.paths.arrived(&arrival) {
+            return Some((path, effects));
+        }
+        let (path, joined) = self.join_path(transfer, now, arrival)?;
+        Some((path, effects.then(joined)))
     }
+
+    /// How `asconf` asks to add `source`, where it came from. A request that names the address has to name one that the peer
+    /// is known by, too.
+    fn requested(&self, asconf: &Asconf<'_>, source: IpAddr) -> Option<Requested> {
+        let is_known = self.peer_addrs.iter().any(|known| known.ip() == asconf.address);
+        let decoded = asconf.requests.iter().map_while(Result::ok);
+        let requests = decoded.filter_map(|raw| match raw.decode() {
+            Ok(Parameter::AddAddress(request)) if request.address.is_unspecified() => Some(Requested::AsSeen),
+            Ok(Parameter::AddAddress(request)) if request.address == source => Some(Requested::ByName),
+            _ => None,
+        });
+        let (mut by_name, mut as_seen) = (false, false);
+        for request in requests {
+            match request {
+                Requested::ByName => by_name = true,
+                Requested::AsSeen => as_seen = true,
+            }
+        }
+        if by_name && (is_known || as_seen) {
+            Some(Requested::ByName)
+        } else {
+            as_seen.then_some(Requested::AsSeen)
+        }
+    }
+}
+
+/// How the source address of a packet is to be added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Requested {
+    /// The request has it. It is paired with all addresses of ours.
+    ByName,
+    /// By a wildcard. It may be valid for packets from our address alone that it was sent to: a NAT chooses.
+    AsSeen,
 }
 
 /// Reason why a request is refused.

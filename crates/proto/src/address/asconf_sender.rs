@@ -1,12 +1,13 @@
 //! ASCONF sender (RFC 5061 §5.1): requests to the peer to add or delete our addresses.
 //!
-//! One ASCONF is outstanding at a time, and is retransmitted until it is acknowledged.
+//! One ASCONF is outstanding at a time, and is retransmitted until it is acknowledged. Each ends with the request to add the source
+//! address of its packet, so that it can be sent on a path that the peer does not know ([`super::join`]).
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
-use core::net::SocketAddr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use anabranch_types::{AsconfNumber, Instant, PathId, Serial as _};
 use anabranch_wire::chunk::kind;
@@ -14,7 +15,7 @@ use anabranch_wire::{AddressRequest, AsconfAck, CorrelationId, OutboundAsconf, P
 
 use super::responses::{Outcome, Outcomes};
 use super::{AddressError, Addresses};
-use crate::path::PathSet;
+use crate::path::{PathIds, PathSet};
 use crate::transfer::{Effects, Transfer};
 use crate::violation::Violation;
 
@@ -33,22 +34,57 @@ pub(crate) enum Request {
 #[derive(Debug)]
 pub(super) struct AsconfSender {
     next: AsconfNumber,
-    waiting: Vec<Request>,
-    outstanding: Option<Outstanding>,
+    pub(super) waiting: Vec<Request>,
+    pub(super) outstanding: Option<Outstanding>,
     /// Whether the peer has rejected ASCONF as unknown.
-    is_vain: bool,
+    pub(super) is_vain: bool,
 }
 
 /// The outstanding ASCONF.
 #[derive(Debug)]
-struct Outstanding {
+pub(super) struct Outstanding {
     chunk: OutboundAsconf,
+    /// Empty for a join, which only requests to add the source address of its packet.
     requests: Vec<Request>,
     /// Whether it is to be sent, for the first time or again.
     is_due: bool,
-    /// Path of its last transmission.
+    /// Path of its last transmission, except as a join.
     path: Option<PathId>,
+    /// The path on which it is to be sent as a join.
+    pub(super) join_on: Option<PathId>,
+    /// The paths on which it was sent as a join.
+    joined: PathIds,
+    /// Deadline of T4.
     expires: Option<Instant>,
+}
+
+impl Outstanding {
+    pub(super) fn join(&mut self, path: PathId) {
+        self.join_on = Some(path);
+    }
+
+    /// Whether it only asks to add the source address of its packet.
+    pub(super) const fn is_join(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    pub(super) fn debug_check(&self, paths: &PathSet) {
+        let named = self
+            .path
+            .into_iter()
+            .chain(self.join_on)
+            .chain(self.joined.clone());
+        for path in named {
+            assert!(paths.contains(path), "ASCONF on {path:?}, which is no more");
+        }
+        let is_timed = self.is_due || self.expires.is_some();
+        assert!(is_timed || self.is_join(), "a request waits for nothing");
+    }
+
+    /// Whether it has to leave as a join, or the answer to one may still come.
+    pub(super) const fn is_under_way(&self) -> bool {
+        self.join_on.is_some() || (self.is_join() && self.expires.is_some())
+    }
 }
 
 /// An ASCONF that the peer has acknowledged.
@@ -56,7 +92,21 @@ struct Outstanding {
 pub(crate) struct Acknowledged {
     /// Path of its last transmission.
     pub(crate) path: Option<PathId>,
+    /// The paths on which it was sent as a join.
+    pub(crate) joined: PathIds,
     requests: Vec<Request>,
+}
+
+impl Acknowledged {
+    /// Whether it only asked to add the source address of its packet.
+    pub(crate) fn is_join(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    /// Our addresses that it asked to add.
+    pub(crate) fn added(&self) -> impl Iterator<Item = SocketAddr> {
+        added(&self.requests)
+    }
 }
 
 impl AsconfSender {
@@ -75,29 +125,85 @@ impl AsconfSender {
 
     //= rfc5061 5.1-7, 5.1-13, 5.1-14
     /// Takes the ASCONF that is due, to be sent on `path`.
-    pub(super) fn take_due(&mut self, path: PathId, expires: Instant) -> Option<OutboundAsconf> {
-        let asconf = self.outstanding.as_mut().filter(|asconf| asconf.is_due)?;
-        asconf.is_due = false;
+    pub(super) fn take_due(&mut self, paths: &PathSet, path: PathId, now: Instant) -> Option<OutboundAsconf> {
+        let asconf = self.outstanding.as_mut()?;
+        if asconf.join_on.take_if(|join_on| *join_on == path).is_some() {
+            asconf.joined.insert(path);
+            if !asconf.is_due && asconf.expires.is_none() {
+                asconf.expires = Some(now + paths.path(path).rtt.rto_without_back_off());
+            }
+            return Some(asconf.chunk.clone());
+        }
+        if !mem::take(&mut asconf.is_due) {
+            return None;
+        }
         asconf.path = Some(path);
-        asconf.expires = Some(expires);
+        asconf.expires = Some(now + paths.fact(path).rto);
         Some(asconf.chunk.clone())
     }
 
     /// The path on which the ASCONF is due: a usable one other than that of the last transmission (RFC 5061 §5.1 B4).
     pub(super) fn due_on(&self, paths: &PathSet) -> Option<PathId> {
         let asconf = self.outstanding.as_ref()?;
+        if asconf.join_on.is_some() {
+            return asconf.join_on;
+        }
         if !asconf.is_due {
             return None;
+        }
+        if asconf.is_join() {
+            // From an address that the peer knows, it asks for nothing: the answer gives way to what comes next.
+            return paths.working();
         }
         let alternate = asconf.path.and_then(|path| paths.another_usable(path));
         let path = alternate.unwrap_or_else(|| paths.best());
         paths.is_confirmed(path).then_some(path)
     }
 
+    /// A join that was not answered yet gives way to what waits, by a path that works.
+    fn give_way(&mut self, paths: &PathSet) {
+        let Some(asconf) = self.outstanding.as_mut().filter(|asconf| asconf.is_join()) else {
+            return;
+        };
+        let has_only_joined = asconf.path.is_none() && asconf.join_on.is_none();
+        if !self.waiting.is_empty() && has_only_joined && paths.working().is_some() {
+            asconf.is_due = true;
+            asconf.expires = None;
+        }
+    }
+
+    /// Makes an ASCONF of `requests`, to be sent over a path from `local`.
+    pub(super) fn begin(&mut self, requests: Vec<Request>, local: SocketAddr) -> &mut Outstanding {
+        let wildcard = unspecified(local);
+        let chunk = OutboundAsconf {
+            number: self.next,
+            // Behind a NAT, the peer may know us by no address that we know. It finds the association by the tag.
+            address: if requests.is_empty() { wildcard } else { local.ip() },
+            requests: parameters(&requests, wildcard),
+        };
+        self.next = self.next.next();
+        self.outstanding.insert(Outstanding {
+            chunk,
+            is_due: !requests.is_empty(),
+            requests,
+            path: None,
+            join_on: None,
+            joined: PathIds::default(),
+            expires: None,
+        })
+    }
+
+    /// Our addresses that the peer is asked, or is to be asked, to add.
+    pub(super) fn coming(&self) -> Vec<SocketAddr> {
+        added(self.pending()).collect()
+    }
+
     /// Forgets the deleted path `gone`, whose id may be reused.
     pub(super) fn forget_path(&mut self, gone: PathId) {
         if let Some(asconf) = &mut self.outstanding {
             asconf.path.take_if(|path| *path == gone);
+            asconf.join_on.take_if(|path| *path == gone);
+            asconf.joined.remove(gone);
         }
     }
 
@@ -162,6 +268,7 @@ impl Addresses {
             effects.append(self.retire_superfluous(transfer));
         }
         let sender = &mut self.asconf_sender;
+        sender.give_way(&transfer.paths);
         if sender.waiting.is_empty() || sender.outstanding.is_some() {
             return effects;
         }
@@ -170,18 +277,7 @@ impl Addresses {
         let deletes = requests
             .iter()
             .any(|request| matches!(request, Request::Delete(_)));
-        sender.outstanding = Some(Outstanding {
-            chunk: OutboundAsconf {
-                number: sender.next,
-                address: known.ip(),
-                requests: parameters(&requests),
-            },
-            requests,
-            is_due: true,
-            path: None,
-            expires: None,
-        });
-        sender.next = sender.next.next();
+        sender.begin(requests, known);
         if deletes {
             // The peer pairs its addresses with our remaining ones, and so do we.
             effects.append(self.follow(transfer, now));
@@ -199,9 +295,11 @@ impl Addresses {
         if asconf.expires.take_if(|expires| *expires <= now).is_none() {
             return Effects::default();
         }
-        asconf.is_due = true;
+        // A join is repeated on its path, later and later, until something else has to be asked.
+        asconf.is_due = !asconf.is_join() || asconf.path.is_some();
         match asconf.path {
             Some(path) => transfer.request_timed_out(path, now),
+            // It left as a join only. The heartbeats of that path count its errors already.
             None => Effects::default(),
         }
     }
@@ -217,8 +315,18 @@ impl Addresses {
     ) -> Result<Option<Acknowledged>, Violation> {
         let sender = &mut self.asconf_sender;
         let is_meant = |asconf: &mut Outstanding| asconf.chunk.number == chunk.number;
-        if let Some(Outstanding { path, requests, .. }) = sender.outstanding.take_if(is_meant) {
-            return Ok(Some(Acknowledged { path, requests }));
+        if let Some(asconf) = sender.outstanding.take_if(is_meant) {
+            let Outstanding {
+                path,
+                joined,
+                requests,
+                ..
+            } = asconf;
+            return Ok(Some(Acknowledged {
+                path,
+                joined,
+                requests,
+            }));
         }
         let is_ahead = sender.next.precedes_or_is(chunk.number);
         if is_ahead && sender.outstanding.is_none() {
@@ -274,8 +382,24 @@ impl Addresses {
     }
 }
 
+fn added<'a>(requests: impl IntoIterator<Item = &'a Request>) -> impl Iterator<Item = SocketAddr> {
+    requests.into_iter().filter_map(|request| match request {
+        Request::Add(local) => Some(*local),
+        Request::Delete(_) | Request::SetPrimary(_) => None,
+    })
+}
+
+/// The wildcard of the IP version of `local`: in a request to add, it means the source address of the packet (RFC 5061 §4.2.1).
+const fn unspecified(local: SocketAddr) -> IpAddr {
+    match local {
+        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    }
+}
+
 //= rfc5061 5.3-1
-fn parameters(requests: &[Request]) -> Vec<u8> {
+/// The parameters of `requests`, and behind them the request to add the source address of the packet.
+fn parameters(requests: &[Request], wildcard: IpAddr) -> Vec<u8> {
     let mut writer = ParameterWriter::new();
     for (request, id) in requests.iter().zip((0..).map(CorrelationId)) {
         let about = |local: &SocketAddr| AddressRequest {
@@ -288,5 +412,9 @@ fn parameters(requests: &[Request]) -> Vec<u8> {
             Request::SetPrimary(local) => writer.push_set_primary(about(local)),
         };
     }
+    writer.push_add_address(AddressRequest {
+        id: CorrelationId(requests.len() as u32),
+        address: wildcard,
+    });
     writer.finish()
 }

@@ -7,6 +7,8 @@
 mod asconf_receiver;
 mod asconf_sender;
 mod error;
+mod invariants;
+mod join;
 mod paths;
 mod responses;
 mod scope;
@@ -16,7 +18,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use anabranch_types::{AsconfNumber, Instant, PathAddr, PathId, Tsn};
-use anabranch_wire::{NoRoom, PacketBuilder};
+use anabranch_wire::{NoRoom, OutboundAsconfAck, PacketBuilder};
 
 pub(crate) use asconf_sender::Request;
 pub use error::AddressError;
@@ -124,6 +126,11 @@ impl Addresses {
         listed.iter().filter(is_new).copied().collect()
     }
 
+    /// Notes that the remote addresses of paths have changed, so that the endpoint updates its directory.
+    const fn note_moved(&mut self) {
+        self.is_moved = true;
+    }
+
     /// The deadline of T4, at which the ASCONF is retransmitted (RFC 5061 §5.1 A4).
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.asconf_sender.deadline()
@@ -156,12 +163,16 @@ impl Addresses {
         let pushed: Result<(), NoRoom> = match due {
             Due::Acks(_) => authentication.push(packet, &self.asconf_receiver.take_due()),
             Due::Asconf(path) => {
-                let rto = paths.fact(path).rto;
-                let asconf = self.asconf_sender.take_due(path, now + rto);
+                let asconf = self.asconf_sender.take_due(paths, path, now);
                 authentication.push(packet, asconf.as_slice())
             }
         };
         debug_assert!(pushed.is_ok(), "ASCONF and ASCONF ACK are kept short");
+    }
+
+    /// Takes the ASCONF ACK to send to an unknown address, and the two addresses.
+    pub(crate) fn take_repeated(&mut self) -> Option<(PathAddr, OutboundAsconfAck)> {
+        self.asconf_receiver.take_repeated()
     }
 
     /// Handles the confirmation of a path: the path that the peer requests may become the primary path, and others may be

@@ -64,7 +64,7 @@ impl Addresses {
         effects
     }
 
-    fn remove_path(&mut self, transfer: &mut Transfer, id: PathId) -> Effects {
+    pub(super) fn remove_path(&mut self, transfer: &mut Transfer, id: PathId) -> Effects {
         self.removed_addrs.push(transfer.paths.path(id).addr.remote);
         self.is_moved = true;
         self.asconf_sender.forget_path(id);
@@ -96,7 +96,7 @@ impl Addresses {
         self.removed_addrs.push(before);
         self.is_moved = true;
         for known in &mut self.peer_addrs {
-            if known.ip() == before.ip() {
+            if *known == before {
                 *known = remote;
             }
         }
@@ -113,6 +113,12 @@ fn shares_remote(path: &Path, pair: &PathAddr) -> bool {
     path.addr.remote.ip() == pair.remote.ip()
 }
 
+/// Whether both lead to the same place. Two ports of one address are two places, seen from one address of ours: two uplinks behind
+/// one NAT.
+fn leads_alike(path: &Path, pair: &PathAddr) -> bool {
+    shares_remote(path, pair) && (path.addr.remote == pair.remote || !shares_local(path, pair))
+}
+
 fn superfluous(paths: &PathSet) -> Option<PathId> {
     let is_served = |id: PathId, pair: &PathAddr, shares: fn(&Path, &PathAddr) -> bool| {
         let mut others = paths
@@ -123,7 +129,7 @@ fn superfluous(paths: &PathSet) -> Option<PathId> {
     let candidates = paths.iter().filter(|(_, path)| path.data_sent_at.is_none());
     candidates
         .filter(|(facts, path)| {
-            is_served(facts.id, &path.addr, shares_local) && is_served(facts.id, &path.addr, shares_remote)
+            is_served(facts.id, &path.addr, shares_local) && is_served(facts.id, &path.addr, leads_alike)
         })
         .map(|(facts, _)| (facts.is_usable(), facts.id))
         .min_by_key(|(usable, id)| (*usable, core::cmp::Reverse(*id)))

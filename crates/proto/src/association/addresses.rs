@@ -7,6 +7,7 @@ use anabranch_wire::AsconfAck;
 
 use super::{Association, Event};
 use crate::address::{AddressError, Request};
+use crate::path::PathIds;
 use crate::violation::Violation;
 
 impl Association {
@@ -84,11 +85,32 @@ impl Association {
             let effects = self.transfer.answered_at_some_time(path, now);
             self.apply(effects);
         }
+        // The peer knows these paths as it sees them now, and answers heartbeats from there.
+        for path in acknowledged.joined.clone() {
+            self.transfer.ask(path, now);
+        }
+        if acknowledged.is_join() {
+            return Ok(());
+        }
+        // Paths from an added address that were tried before had to wait for the answer.
+        for local in acknowledged.added() {
+            let paths = &self.transfer.paths;
+            let tried: PathIds = paths
+                .ids()
+                .filter(|path| paths.path(*path).addr.local == local)
+                .collect();
+            tried.for_each(|path| self.transfer.ask(path, now));
+        }
         for refusal in self.addresses.settle(acknowledged, chunk) {
             self.events.push(Event::PeerError(refusal));
         }
         let effects = self.addresses.follow(&mut self.transfer, now);
         self.apply(effects);
         Ok(())
+    }
+
+    /// Whether paths may join: not while SHUTDOWN is under way.
+    pub(crate) fn may_join(&self) -> bool {
+        self.state.changes_addresses() && !self.state.is_finishing() && self.may_change_addresses()
     }
 }

@@ -280,6 +280,7 @@ impl Association {
     pub(crate) fn debug_check(&self) {
         if !self.state.is_closed() {
             self.transfer.debug_check();
+            self.addresses.debug_check(&self.transfer.paths);
         }
     }
 

@@ -18,6 +18,7 @@ impl Association {
             _ => earliest([
                 self.state.deadline(),
                 self.addresses.deadline(),
+                self.join_deadline(),
                 self.transfer.deadline(),
             ]),
         }
@@ -41,7 +42,16 @@ impl Association {
             let effects = self.transfer.on_timeout(now);
             self.apply(effects);
         }
+        if self.may_join() {
+            let effects = self.addresses.join(&mut self.transfer, now);
+            self.apply(effects);
+        }
         self.debug_check();
+    }
+
+    fn join_deadline(&self) -> Option<Instant> {
+        let deadline = self.addresses.join_deadline(&self.transfer.paths);
+        deadline.filter(|_| self.may_join())
     }
 
     //= rfc9260 4-3, 4-4, 4-5, 4-6, 4-7, 4-8, 5.1.4-3

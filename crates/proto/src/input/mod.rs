@@ -8,6 +8,7 @@ pub(crate) use verify::{contains_abort, is_lawful_bundle};
 
 use anabranch_types::{Instant, PathAddr, PathId};
 use anabranch_wire::Packet;
+use anabranch_wire::chunk::kind;
 
 use crate::association::{Association, State, close, shutdown};
 use crate::handshake;
@@ -44,21 +45,42 @@ impl Association {
     //= rfc5061 5.3.2-2
     /// The path of a packet with the right tag.
     fn locate(&mut self, now: Instant, arrival: &PathAddr, packet: &Packet<'_>) -> Option<PathId> {
-        match self.transfer.paths.arrived(arrival) {
-            Arrived::On(path) => Some(path),
-            Arrived::Rebound(path) => {
-                // The tag is right, so the packet is from the peer, and a NAT has a new binding: packets are sent to the new port
-                // (RFC 6951 §5.4). If the path is unusable, the old port may have been the reason, so it is probed again at once:
-                // the port of an added address is a guess, and a NAT may have lost a binding that worked.
-                let effects = self.addresses.rebind(&mut self.transfer, path, arrival.remote);
-                self.apply(effects);
-                if self.state.is_connected() {
-                    self.transfer.probe_rebound(path, now);
-                }
-                Some(path)
+        let known = match self.transfer.paths.arrived(arrival) {
+            Arrived::On(path) => {
+                self.transfer.paths.path_mut(path).heard_at = Some(now);
+                return Some(path);
             }
-            Arrived::Unknown => self.introduce(now, arrival, packet),
+            Arrived::Rebound(path) => Some(path),
+            Arrived::Unknown => None,
+        };
+        // A genuine request to add the source address is preferred to a guess.
+        let path = self.introduce(now, arrival, packet);
+        let path = path.or_else(|| self.rebind(known?, now, arrival));
+        if let Some(path) = path {
+            self.transfer.paths.path_mut(path).heard_at = Some(now);
+            return Some(path);
         }
+        // Its heartbeats are not answered, for a second path has to join. Answers to an ASCONF go to where it came from.
+        let asks = |kind| packet.chunks().flatten().any(|raw| raw.kind == kind);
+        known.filter(|_| ![kind::HEARTBEAT, kind::ASCONF].into_iter().any(asks))
+    }
+
+    /// The tag is right, so the packet is from the peer, but from another port than that of `path`. If nothing was received from
+    /// the known port of late, a NAT has a new binding, and packets go to the new port (RFC 6951 §5.4). Otherwise both ports may be
+    /// paths of their own behind one public address, which would take the packets from each other.
+    ///
+    /// A path out of use is probed at once, since the port may be the reason: that of an added address is a guess, and a NAT may
+    /// have forgotten the one that worked.
+    fn rebind(&mut self, path: PathId, now: Instant, arrival: &PathAddr) -> Option<PathId> {
+        if !self.transfer.paths.path(path).is_silent(now) {
+            return None;
+        }
+        let effects = self.addresses.rebind(&mut self.transfer, path, arrival.remote);
+        self.apply(effects);
+        if self.state.is_connected() {
+            self.transfer.probe_rebound(path, now);
+        }
+        Some(path)
     }
 
     /// Handles a packet from an unknown address, which may show that the address is the peer's.
@@ -77,6 +99,6 @@ impl Association {
             .introduce(transfer, authentication, (now, *arrival), packet);
         let (path, effects) = introduced?;
         self.apply(effects);
-        path
+        Some(path)
     }
 }

@@ -60,6 +60,9 @@ impl Association {
             let (path, size) = packet::last_words(self, words, buffer);
             return Some(transmit(self, path, size));
         }
+        if let Some((path, size)) = packet::repeated_answer(self, buffer) {
+            return Some(transmit_over(path, size));
+        }
         if !self.control.is_waiting() {
             let header = packet::header(self, self.peer.tag);
             if let Some((path, size)) = self.transfer.write_mtu_probe(header, buffer, now) {
@@ -95,8 +98,13 @@ impl Association {
 
 /// Describes one packet of `size` bytes on `path`.
 fn transmit(association: &Association, path: PathId, size: usize) -> Transmit {
+    transmit_over(association.transfer.paths.path(path).addr, size)
+}
+
+/// One packet of `size` bytes from here to there.
+const fn transmit_over(path: PathAddr, size: usize) -> Transmit {
     Transmit {
-        path: association.transfer.paths.path(path).addr,
+        path,
         ecn: Ecn::NotCapable,
         size,
         segment_size: None,

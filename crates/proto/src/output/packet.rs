@@ -5,7 +5,7 @@
 use alloc::vec::Vec;
 
 use anabranch_policy::catalog::NrSackChoice;
-use anabranch_types::{Instant, PathId, VerificationTag};
+use anabranch_types::{Instant, PathAddr, PathId, VerificationTag};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{
     CommonHeader, CookieAck, CookieEcho, OutboundAbort, OutboundError, OutboundHeartbeatAck, PacketBuilder,
@@ -157,6 +157,21 @@ pub(super) fn last_words(
     };
     debug_assert!(pushed.is_ok(), "causes are short");
     (path, packet.finish_unsealed())
+}
+
+/// The answer to an ASCONF that goes to where no path leads: between which addresses, and its length.
+pub(super) fn repeated_answer(
+    association: &mut Association,
+    buffer: &mut Vec<u8>,
+) -> Option<(PathAddr, usize)> {
+    let (path, answer) = association.addresses.take_repeated()?;
+    let authentication = association.authentication.as_ref()?;
+    let paths = &association.transfer.paths;
+    let limit = usize::from(paths.fact(paths.best()).max_packet);
+    let mut packet = PacketBuilder::new(buffer, header(association, association.peer.tag), limit);
+    let pushed = authentication.push(&mut packet, &[answer]);
+    debug_assert!(pushed.is_ok(), "ASCONF ACKs are kept short");
+    Some((path, packet.finish_unsealed()))
 }
 
 //= rfc9260 1.3-2, 8.5-1

@@ -7,6 +7,7 @@ mod duplicates;
 mod event;
 mod heartbeat;
 mod ids;
+mod join;
 mod loss_rate;
 mod mtu;
 mod pairing;
@@ -25,6 +26,7 @@ pub(crate) use duplicates::Duplicates;
 pub use event::{PathChange, PathEvent};
 pub(crate) use heartbeat::{Check, Heartbeat, HeartbeatInfo, ProbeBudget};
 pub(crate) use ids::PathIds;
+pub(crate) use join::Join;
 pub(crate) use loss_rate::LossRate;
 pub(crate) use mtu::{MtuSearch, PathMtu};
 pub(crate) use pairing::{MAX_PATHS, pair_addresses, pair_through};
@@ -32,6 +34,9 @@ pub(crate) use recovery::{ProportionalRate, Recovery};
 pub(crate) use set::{Arrived, PathSet, Sizes, covers, max_packet};
 pub(crate) use t3::T3;
 pub(crate) use tail_probe::TailProbe;
+
+/// Shorter pauses between packets are no silence: batches, bursts and busy hosts cause them.
+const LEAST_SILENCE: Duration = Duration::from_millis(100);
 
 //= rfc9260 7.3-2
 /// The internal state of one path, beside its facts.
@@ -56,6 +61,11 @@ pub(crate) struct Path {
     /// Time at which the loss detection has to run again.
     pub(crate) loss_check_at: Option<Instant>,
     pub(crate) tail_probe: TailProbe,
+    /// Time of the last packet received on it.
+    pub(crate) heard_at: Option<Instant>,
+    /// Whether the peer added its far end by an ASCONF with a wildcard address (RFC 5061 §4.2.1).
+    pub(crate) is_joined: bool,
+    pub(crate) join: Join,
     /// Time of the last HEARTBEAT ACK.
     pub(crate) answered_at: Option<Instant>,
     /// Time of the last error.
@@ -87,6 +97,9 @@ impl Path {
             one_at_a_time: false,
             data_sent_at: None,
             acked_at: None,
+            heard_at: None,
+            is_joined: false,
+            join: Join::default(),
             answered_at: None,
             failed_at: None,
             sacks_doubted: false,
@@ -110,6 +123,15 @@ impl Path {
     /// expired.
     pub(crate) fn waits_for_answer(&self) -> bool {
         self.one_at_a_time && self.t3.expires().is_some()
+    }
+
+    /// Whether no packet was received on it for the retransmission timeout without RTO.Min, which allows for delayed
+    /// acknowledgements.
+    pub(crate) fn is_silent(&self, now: Instant) -> bool {
+        let varied = |smoothed| smoothed + (self.rtt.variation() * 4).max(LEAST_SILENCE);
+        let timeout = self.rtt.rto_without_back_off();
+        let patience = self.rtt.smoothed().map_or(timeout, varied).min(timeout);
+        self.heard_at.is_none_or(|heard_at| heard_at + patience < now)
     }
 
     /// Whether data or a heartbeat was acknowledged within the last RTO.

@@ -36,7 +36,8 @@ pub(crate) struct PathSet {
 pub(crate) enum Arrived {
     /// A known path.
     On(PathId),
-    /// A known path with a new encapsulation port of the peer: a NAT has a new binding (RFC 6951 §5.4).
+    /// A known path with a new encapsulation port of the peer: a NAT has a new binding (RFC 6951 §5.4), or another path begins
+    /// behind the same public address. Of several paths, the one that was silent the longest.
     Rebound(PathId),
     /// The address is not known as one of the peer's.
     Unknown,
@@ -176,10 +177,10 @@ impl PathSet {
         if let Some(id) = position(&|known| known.remote == addr.remote) {
             return Arrived::On(id);
         }
-        if let Some(id) = position(&|known| known.remote.ip() == addr.remote.ip() && here(known)) {
-            return Arrived::Rebound(id);
-        }
-        Arrived::Unknown
+        let same_ip = |path: &Path| path.addr.remote.ip() == addr.remote.ip() && here(&path.addr);
+        let candidates = self.iter().filter(|(_, path)| same_ip(path));
+        let silent_longest = candidates.min_by_key(|(_, path)| path.heard_at);
+        silent_longest.map_or(Arrived::Unknown, |(facts, _)| Arrived::Rebound(facts.id))
     }
 
     /// Whether any path leads to this address.
@@ -316,6 +317,12 @@ impl PathSet {
     pub(crate) fn another_usable(&self, this: PathId) -> Option<PathId> {
         let is_another = |facts: &&PathFacts| facts.is_usable() && facts.id != this;
         self.facts.iter().find(is_another).map(|facts| facts.id)
+    }
+
+    /// A path on which what leaves now is likely to be answered: usable, and nothing that was sent on it went unanswered since.
+    pub(crate) fn working(&self) -> Option<PathId> {
+        let works = |facts: &&PathFacts| facts.is_usable() && facts.errors == 0;
+        self.facts.iter().find(works).map(|facts| facts.id)
     }
 
     pub(crate) fn usable_count(&self) -> u32 {

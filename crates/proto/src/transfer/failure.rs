@@ -8,7 +8,7 @@ use anabranch_policy::{Reachability, SentOnce};
 use anabranch_types::{Instant, PathId};
 
 use super::{Effects, Transfer};
-use crate::path::PathChange;
+use crate::path::{Join, PathChange};
 
 impl Transfer {
     //= rfc9260 8.1-1, 8.1-3
@@ -76,6 +76,7 @@ impl Transfer {
             return Effects::default();
         }
         facts.errors = 0;
+        self.paths.path_mut(path).join = Join::default();
         let reachability = self.policies.failover.on_reachable(self.paths.fact(path));
         let Some(effects) = self.set_reachability(path, reachability) else {
             return Effects::default();

@@ -43,7 +43,7 @@ impl Transfer {
     }
 
     /// Sends a heartbeat on `path` at once, unless an outstanding one may still be acknowledged.
-    pub(super) fn ask(&mut self, path: PathId, now: Instant) {
+    pub(crate) fn ask(&mut self, path: PathId, now: Instant) {
         if !self.heartbeats_are_over(path) {
             let path = self.paths.path_mut(path);
             path.heartbeat.hurry(path.rtt.rto_without_back_off(), now);
@@ -209,6 +209,7 @@ impl Transfer {
                 self.paths.publish_rtt(path);
             }
         }
+        self.paths.path_mut(path).join.want();
         let effects = self.heartbeat_missed(path, now);
         if effects.peer_is_unreachable {
             return effects;

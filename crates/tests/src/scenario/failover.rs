@@ -392,7 +392,8 @@ fn unconfirmed_path_probing_backs_off() {
     let before = pair.alice().path(1).counters.packets_sent;
     pair.run_for(secs(300));
     let probes = pair.alice().path(1).counters.packets_sent - before;
-    assert!((2..=10).contains(&probes), "{probes} probes in five minutes");
+    // Heartbeats and joins.
+    assert!((2..=20).contains(&probes), "{probes} probes in five minutes");
     pair.heal_path(1);
     pair.run_until(
         |pair| pair.alice().reachability(1) == Reachability::Active,

@@ -1,8 +1,10 @@
-//! NAT rebinding with UDP encapsulation (RFC 6951 §5.4).
+//! NATs: rebinding with UDP encapsulation (RFC 6951 §5.4), and paths that join from where the peer sees them (RFC 5061 §4.2.1).
 
+use anabranch_netsim::LinkConfig;
 use anabranch_policy::Reachability;
-use anabranch_proto::PathChange;
+use anabranch_proto::{PathChange, PathStatistics};
 use anabranch_sim::app::Streams;
+use anabranch_sim::{Side, Step};
 
 use crate::fixture::{Pair, mbit, ms, secs};
 
@@ -15,7 +17,8 @@ fn transfer_continues_after_nat_rebinding() {
     pair.run_for(secs(3));
     assert!(pair.bob().has_path_change(1, PathChange::Rebound));
     assert_eq!(pair.bob().path(1).addr.remote.port(), 23_456);
-    assert!(pair.bob().goodput_in_last(secs(2)) > mbit(17));
+    let goodput = pair.bob().goodput_in_last(secs(2));
+    assert!(goodput > mbit(17), "{goodput}");
     assert_eq!(pair.alice().reachability(1), Reachability::Active);
     pair.alice().stop_sending();
     pair.deliver_all(secs(5));
@@ -65,4 +68,168 @@ fn data_to_rebound_peer_waits_until_it_sends() {
     assert_eq!(pair.alice().inbox().messages(), 0, "nobody knows where Alice is");
     pair.alice().send_messages(1, 1, Streams::one(0));
     pair.deliver_all(secs(20));
+}
+
+/// Bob's paths to `remote`.
+fn paths_to(pair: &mut Pair, remote: &str) -> Vec<PathStatistics> {
+    let mut paths = pair.bob().statistics().paths;
+    paths.retain(|path| path.addr.remote.to_string() == remote);
+    paths
+}
+
+/// Whether Bob can use a path to `remote`.
+fn bob_uses(pair: &mut Pair, remote: &str) -> bool {
+    let paths = paths_to(pair, remote);
+    paths.iter().any(|path| path.reachability == Reachability::Active)
+}
+
+/// How often Bob followed Alice to another port.
+fn rebindings(pair: &mut Pair) -> u64 {
+    let paths = pair.bob().statistics().paths;
+    paths.iter().map(|path| path.counters.rebindings).sum()
+}
+
+#[track_caller]
+fn assert_both_paths_carry(pair: &mut Pair) {
+    pair.run_for(secs(3));
+    let goodput = pair.bob().goodput_in_last(secs(2));
+    assert!(goodput > mbit(17), "{goodput}");
+    pair.alice().stop_sending();
+    pair.deliver_all(secs(5));
+}
+
+/// Two uplinks, each behind a NAT of its own: the peer knows neither address before.
+#[test]
+fn second_uplink_behind_another_nat_joins() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
+    pair.translate_path(0, "203.0.113.7:40001");
+    pair.translate_path(1, "198.51.100.9:40002");
+    pair.alice().connect();
+    pair.alice().send_forever();
+    pair.run_for(ms(200));
+    pair.run_until(|pair| bob_uses(pair, "198.51.100.9:40002"), secs(3));
+    assert_both_paths_carry(&mut pair);
+}
+
+#[test]
+fn two_uplinks_behind_one_public_address_are_two_paths() {
+    let mut pair = Pair::one_path(mbit(10), ms(20))
+        .scenario(|scenario| scenario.path_to_the_same_address(LinkConfig::new(mbit(10), ms(20))))
+        .build();
+    pair.translate_path(0, "203.0.113.7:40001");
+    pair.translate_path(1, "203.0.113.7:40002");
+    pair.alice().connect();
+    pair.alice().send_forever();
+    pair.run_for(ms(200));
+    pair.run_until(|pair| bob_uses(pair, "203.0.113.7:40002"), secs(3));
+    assert_both_paths_carry(&mut pair);
+    assert!(bob_uses(&mut pair, "203.0.113.7:40001"));
+    assert_eq!(rebindings(&mut pair), 0);
+}
+
+/// Heartbeats of both come from one address, now from one port, now from the other.
+#[test]
+fn idle_uplinks_behind_one_public_address_are_two_paths() {
+    let mut pair = Pair::one_path(mbit(10), ms(20))
+        .scenario(|scenario| scenario.path_to_the_same_address(LinkConfig::new(mbit(10), ms(20))))
+        .build();
+    pair.translate_path(0, "203.0.113.7:40001");
+    pair.translate_path(1, "203.0.113.7:40002");
+    pair.alice().connect();
+    pair.run_for(secs(120));
+    for remote in ["203.0.113.7:40001", "203.0.113.7:40002"] {
+        assert!(bob_uses(&mut pair, remote), "{remote}");
+    }
+    assert_eq!(rebindings(&mut pair), 0);
+}
+
+/// The NAT was restarted, or the provider gave it another address.
+#[test]
+fn path_with_new_public_address_is_used_again() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(3));
+    pair.translate_path(1, "198.51.100.9:40002");
+    pair.run_until(|pair| bob_uses(pair, "198.51.100.9:40002"), secs(3));
+    assert_both_paths_carry(&mut pair);
+}
+
+#[test]
+fn only_path_with_new_public_address_goes_on() {
+    let mut pair = Pair::one_path(mbit(20), ms(20)).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(3));
+    pair.translate_path(0, "198.51.100.9:40002");
+    pair.run_until(|pair| bob_uses(pair, "198.51.100.9:40002"), secs(5));
+    assert_both_paths_carry(&mut pair);
+}
+
+/// The same while nothing is sent: the next heartbeat finds out.
+#[test]
+fn idle_path_with_new_public_address_is_used_again() {
+    let mut pair = Pair::one_path(mbit(20), ms(20)).connected();
+    pair.run_for(secs(3));
+    pair.translate_path(0, "198.51.100.9:40002");
+    pair.run_until(|pair| bob_uses(pair, "198.51.100.9:40002"), secs(40));
+}
+
+#[test]
+fn both_paths_with_new_public_addresses_go_on() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(3));
+    pair.translate_path(0, "203.0.113.7:40001");
+    pair.translate_path(1, "198.51.100.9:40002");
+    let both = |pair: &mut Pair| bob_uses(pair, "203.0.113.7:40001") && bob_uses(pair, "198.51.100.9:40002");
+    pair.run_until(both, secs(6));
+    assert_both_paths_carry(&mut pair);
+}
+
+/// Alice's only uplink gets another address, and no packet leaves from the old one any more.
+#[test]
+fn only_uplink_with_a_new_address_behind_a_nat_goes_on() {
+    let mut pair = Pair::one_path(mbit(20), ms(20))
+        .scenario(|scenario| {
+            let spare = LinkConfig::new(mbit(20), ms(20));
+            scenario.path_to_the_same_address(spare).with_last_path_spare()
+        })
+        .build();
+    pair.translate_path(0, "203.0.113.7:40001");
+    pair.translate_path(1, "203.0.113.7:40002");
+    pair.alice().connect();
+    pair.alice().send_forever();
+    pair.run_for(secs(3));
+    pair.cut_path(0);
+    pair.apply(Step::Join(Side::Near, 1));
+    pair.run_until(|pair| bob_uses(pair, "203.0.113.7:40002"), secs(5));
+    assert_both_paths_carry(&mut pair);
+}
+
+/// Each binding of a NAT costs a number of an ASCONF and no path.
+#[test]
+fn many_bindings_of_a_nat_leave_few_paths() {
+    let mut pair = Pair::two_paths(mbit(1), ms(20)).connected();
+    for number in 0..40 {
+        let outside = format!("198.51.100.{}:{}", 10 + number % 20, 40_000 + number);
+        pair.translate_path(1, &outside);
+        pair.run_until(|pair| bob_uses(pair, &outside), secs(120));
+    }
+    let paths = pair.bob().statistics().paths.len();
+    assert!(paths <= 16, "{paths}");
+}
+
+/// Paths that are down ask at longer and longer intervals, and nothing of it counts as an error: the association ends when its
+/// heartbeats say so.
+#[test]
+fn joins_on_a_dead_path_back_off() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
+    pair.run_for(secs(5));
+    pair.cut_path(1);
+    pair.run_for(secs(600));
+    let sent = |pair: &mut Pair| pair.alice().statistics().paths[1].counters.packets_sent;
+    let before = sent(&mut pair);
+    pair.run_for(secs(300));
+    let asked = sent(&mut pair) - before;
+    assert!(asked <= 2 * 300 / 30, "{asked} packets in 300 s");
+    assert!(pair.is_connected());
 }

@@ -1,0 +1,122 @@
+//! Addresses that change during a transfer: of the client, and of the NATs before it.
+
+use super::harness::needs_root;
+use super::transfer::{Order, Transfer, carried};
+use super::uplinks::{SERVER, Settings, Uplinks};
+
+const TWO_UPLINKS: Settings = Settings {
+    rates: &[10, 40],
+    nat: true,
+    policy_routing: false,
+};
+const ONE_UPLINK: Settings = Settings {
+    rates: &[20],
+    ..TWO_UPLINKS
+};
+
+/// A transfer over all uplinks that the program finds by itself, after the first second.
+fn begin(settings: Settings, bytes: usize) -> Option<(Uplinks, Transfer)> {
+    let uplinks = needs_root("network namespaces", || Uplinks::make(settings))?;
+    let order = Order {
+        client: &uplinks.client,
+        server: &uplinks.server,
+        bytes,
+        send: &["--to", SERVER],
+        recv: &["--listen", SERVER],
+    };
+    let mut transfer = order.start();
+    transfer.sender.event("progress");
+    Some((uplinks, transfer))
+}
+
+#[test]
+fn new_address_of_the_only_uplink_goes_on() {
+    let Some((uplinks, transfer)) = begin(ONE_UPLINK, 20_000_000) else {
+        return;
+    };
+    uplinks.take_down(0);
+    uplinks.configure(0, "192.168.1.77");
+    transfer.finish();
+}
+
+#[test]
+fn new_addresses_of_both_uplinks_go_on() {
+    let Some((uplinks, transfer)) = begin(TWO_UPLINKS, 40_000_000) else {
+        return;
+    };
+    for (number, address) in ["192.168.1.77", "10.0.0.77"].into_iter().enumerate() {
+        uplinks.take_down(number);
+        uplinks.configure(number, address);
+    }
+    transfer.finish();
+}
+
+#[test]
+fn new_address_of_one_of_two_uplinks_carries_again() {
+    let Some((uplinks, mut transfer)) = begin(TWO_UPLINKS, 60_000_000) else {
+        return;
+    };
+    uplinks.take_down(1);
+    transfer.sender.event("progress");
+    uplinks.configure(1, "10.0.0.77");
+    let summary = transfer.finish();
+    let paths = summary["paths"].as_array().unwrap().iter();
+    let of_new: u64 = paths
+        .zip(carried(&summary))
+        .filter(|(path, _)| path["local"].as_str().unwrap().starts_with("10.0.0.77:"))
+        .map(|(_, bytes)| bytes)
+        .sum();
+    assert!(of_new > 10_000_000, "{summary}");
+}
+
+#[test]
+fn uplink_that_comes_up_later_carries_too() {
+    let Some(uplinks) = needs_root("network namespaces", || Uplinks::make(TWO_UPLINKS)) else {
+        return;
+    };
+    uplinks.take_down(1);
+    let order = Order {
+        client: &uplinks.client,
+        server: &uplinks.server,
+        bytes: 40_000_000,
+        send: &["--to", SERVER],
+        recv: &["--listen", SERVER],
+    };
+    let mut transfer = order.start();
+    transfer.sender.event("progress");
+    uplinks.bring_up(1);
+    let summary = transfer.finish();
+    let carried = carried(&summary);
+    assert!(carried.len() == 2 && carried[1] > 20_000_000, "{summary}");
+}
+
+/// The NAT of the fast uplink is switched off and on: it gives other ports to the same packets.
+#[test]
+fn nat_that_is_restarted_in_mid_transfer_carries_again() {
+    let Some((uplinks, transfer)) = begin(TWO_UPLINKS, 60_000_000) else {
+        return;
+    };
+    uplinks.isps[1].restart_nat("wan", "20000-30000");
+    let summary = transfer.finish();
+    assert!(carried(&summary)[1] > 20_000_000, "{summary}");
+}
+
+/// Each packet of the fast uplink has another public address from now on.
+#[test]
+fn new_public_address_of_one_of_two_uplinks_carries_again() {
+    let Some((uplinks, transfer)) = begin(TWO_UPLINKS, 60_000_000) else {
+        return;
+    };
+    uplinks.isps[1].replace_address("wan", "203.0.113.12/24", "203.0.113.99/24");
+    let summary = transfer.finish();
+    assert!(carried(&summary)[1] > 20_000_000, "{summary}");
+}
+
+#[test]
+fn new_public_address_of_the_only_uplink_goes_on() {
+    let Some((uplinks, transfer)) = begin(ONE_UPLINK, 20_000_000) else {
+        return;
+    };
+    uplinks.isps[0].replace_address("wan", "203.0.113.11/24", "203.0.113.99/24");
+    transfer.finish();
+}

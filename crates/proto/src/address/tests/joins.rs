@@ -1,0 +1,263 @@
+//! Joins: whom does the peer take for us, and when do we ask?
+
+use super::rules::{adds, questions, says};
+use super::*;
+
+/// Where a NAT lets Alice's packets come from, and where she was seen before.
+fn seen(port: u16) -> PathAddr {
+    PathAddr {
+        local: at(0, 2),
+        remote: SocketAddr::new(at(0, 1).ip(), port),
+    }
+}
+
+/// Alice's ASCONF with this number that asks to add the source address of its packet.
+fn join(pair: &Pair, number: u32) -> Vec<u8> {
+    let mut question = pair.question(&one(|list| list.push_add_address(about(0, "0.0.0.0"))));
+    question.number = AsconfNumber(question.number.0.wrapping_add(number));
+    question.address = [0, 0, 0, 0].into();
+    pair.vouched(&question)
+}
+
+/// Bob gets `bytes` over `path`; where he answers to.
+fn answers(pair: &mut Pair, path: PathAddr, bytes: &[u8]) -> Vec<SocketAddr> {
+    pair.bob.handle_datagram(LATER, path, Ecn::NotCapable, bytes);
+    let answers = said(&mut pair.bob, LATER);
+    answers.iter().map(|(path, _)| path.remote).collect()
+}
+
+/// Bob hears Alice at the address that he knows.
+fn hears_at_known_address(pair: &mut Pair) {
+    let data = says(&mut pair.alice, "from where I was");
+    deliver(data, &mut pair.bob);
+    said(&mut pair.bob, LATER);
+}
+
+fn remotes(pair: &Pair) -> Vec<SocketAddr> {
+    pair.bobs().transfer.paths.remotes().collect()
+}
+
+/// Lets time pass for Alice alone: nothing that she sends arrives. The packets, and when they left.
+fn speaks_to_nobody(pair: &mut Pair, seconds: u64) -> Vec<(Instant, PathAddr, Vec<u8>)> {
+    let mut sent = Vec::new();
+    for step in 0..seconds * 100 {
+        let now = LATER + Duration::from_millis(10 * step);
+        pair.alice.handle_timeout(now);
+        let packets = said(&mut pair.alice, now);
+        sent.extend(packets.into_iter().map(|(path, bytes)| (now, path, bytes)));
+    }
+    sent
+}
+
+fn holds(bytes: &[u8], wanted: u8) -> bool {
+    let packet = Packet::parse(bytes).expect("in order");
+    packet.chunks().flatten().any(|raw| raw.kind == wanted)
+}
+
+//= rfc5061 4.2.1-3
+#[test]
+fn join_from_another_port_of_a_known_address_is_a_second_path() {
+    let mut pair = Pair::with(1);
+    let packet = join(&pair, 0);
+    let answered = answers(&mut pair, seen(40_001), &packet);
+    assert!(answered.contains(&seen(40_001).remote), "{answered:?}");
+    assert_eq!(remotes(&pair), [at(0, 1), seen(40_001).remote]);
+}
+
+#[test]
+fn packet_from_another_port_is_not_followed_while_the_known_one_is_heard() {
+    let mut pair = Pair::with(1);
+    hears_at_known_address(&mut pair);
+    let heartbeat = pair.alices_packet(|_, packet| {
+        packet
+            .push(&anabranch_wire::Heartbeat { info: b"info" })
+            .expect("room");
+    });
+    assert_eq!(answers(&mut pair, seen(40_001), &heartbeat), []);
+    assert_eq!(remotes(&pair), [at(0, 1)]);
+    // A minute of silence later it has moved.
+    let later = LATER + Duration::from_secs(60);
+    pair.bob
+        .handle_datagram(later, seen(40_001), Ecn::NotCapable, &heartbeat);
+    assert_eq!(remotes(&pair), [seen(40_001).remote]);
+}
+
+/// A copy of an ASCONF moves nobody: its number is used up. Its sender may have moved before it had the answer.
+#[test]
+fn copy_of_an_answered_join_gets_the_answer_where_it_came_from_and_adds_nothing() {
+    let mut pair = Pair::with(1);
+    hears_at_known_address(&mut pair);
+    let packet = join(&pair, 0);
+    answers(&mut pair, seen(40_001), &packet);
+    let before = remotes(&pair);
+    for path in [
+        seen(40_002),
+        PathAddr {
+            remote: at(9, 9),
+            ..seen(0)
+        },
+    ] {
+        assert_eq!(answers(&mut pair, path, &packet), [path.remote]);
+        assert_eq!(remotes(&pair), before);
+    }
+}
+
+#[test]
+fn join_that_is_not_authenticated_or_out_of_order_is_ignored() {
+    let mut pair = Pair::with(1);
+    hears_at_known_address(&mut pair);
+    let question = pair.question(&one(|list| list.push_add_address(about(0, "0.0.0.0"))));
+    let bare = pair.alices_packet(|_, packet| packet.push(&question).expect("room"));
+    let mut forged = join(&pair, 0);
+    // A byte of the code behind both headers and the ids of key and HMAC.
+    forged[12 + 8] ^= 1;
+    reseal(&mut forged);
+    for packet in [bare, forged, join(&pair, 1), join(&pair, u32::MAX)] {
+        assert_eq!(answers(&mut pair, seen(40_001), &packet), []);
+        assert_eq!(remotes(&pair), [at(0, 1)]);
+    }
+}
+
+/// The place of a path that does not work goes to the one that joins from the same host.
+#[test]
+fn join_takes_the_place_of_a_path_to_the_same_address_that_does_not_work() {
+    let mut pair = Pair::with(1);
+    for number in 0..30 {
+        let packet = join(&pair, number);
+        answers(&mut pair, seen(40_000 + number as u16), &packet);
+    }
+    // The second path was never confirmed, so each join moved it.
+    assert_eq!(remotes(&pair), [at(0, 1), seen(40_029).remote]);
+}
+
+#[test]
+fn joins_from_everywhere_leave_as_many_paths_as_there_may_be() {
+    let mut pair = Pair::with(1);
+    for number in 0..100 {
+        let packet = join(&pair, number);
+        let path = PathAddr {
+            remote: at(100 + number as u8, 1),
+            ..seen(0)
+        };
+        answers(&mut pair, path, &packet);
+    }
+    let remotes = remotes(&pair);
+    assert_eq!(remotes.len(), 16);
+    assert!(
+        remotes.contains(&at(0, 1)) && remotes.contains(&at(199, 1)),
+        "{remotes:?}"
+    );
+}
+
+#[test]
+fn deleted_address_takes_the_paths_along_that_joined_from_there() {
+    let mut pair = Pair::with(1);
+    let packet = join(&pair, 0);
+    let path = PathAddr {
+        remote: at(7, 1),
+        ..seen(0)
+    };
+    answers(&mut pair, path, &packet);
+    let mut question = pair.question(&one(|list| list.push_delete_address(about(1, "10.7.0.1"))));
+    question.number = AsconfNumber(question.number.0.wrapping_add(1));
+    let packet = pair.vouched(&question);
+    pair.bob_hears(0, &packet);
+    assert_eq!(remotes(&pair), [at(0, 1)]);
+}
+
+/// One ASCONF is outstanding, however often it leaves, and its intervals grow.
+#[test]
+fn joins_without_an_answer_are_one_asconf_at_growing_intervals() {
+    let mut pair = Pair::with(1);
+    says(&mut pair.alice, "which nobody hears");
+    let sent = speaks_to_nobody(&mut pair, 20);
+    let mut joins: Vec<(Instant, Vec<u8>)> = Vec::new();
+    for (at, _, bytes) in &sent {
+        let packet = Packet::parse(bytes).expect("in order");
+        let asconf = packet.chunks().flatten().find(|raw| raw.kind == kind::ASCONF);
+        joins.extend(asconf.map(|raw| (*at, raw.bytes.to_vec())));
+    }
+    assert!((3..8).contains(&joins.len()), "{}", joins.len());
+    assert!(joins.windows(2).all(|pair| pair[0].1 == pair[1].1));
+    let gaps: Vec<Duration> = joins.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    assert!(gaps.is_sorted_by(|before, after| before < after), "{gaps:?}");
+}
+
+#[test]
+fn no_join_leaves_while_shutdown_is_under_way() {
+    let mut pair = Pair::with(1);
+    let mut alice = pair.alice.association_mut(ID).expect("it lives");
+    alice.shutdown();
+    drop(alice);
+    let sent = speaks_to_nobody(&mut pair, 20);
+    assert!(sent.iter().any(|(.., bytes)| holds(bytes, kind::SHUTDOWN)));
+    assert!(!sent.iter().any(|(.., bytes)| holds(bytes, kind::ASCONF)));
+}
+
+//= rfc5061 5.1-12
+/// A join that is not answered leaves on the path that works, where it asks for nothing, and what waits comes next.
+#[test]
+fn join_without_an_answer_gives_way_to_a_request() {
+    let mut pair = Pair::with(2);
+    // What leaves on the second path gets lost.
+    let mut now = LATER;
+    let mut numbers = Vec::new();
+    let mut is_added = false;
+    while !is_added {
+        now += Duration::from_millis(10);
+        assert!(now < LATER + Duration::from_secs(120), "{numbers:?}");
+        for endpoint in [&mut pair.alice, &mut pair.bob] {
+            endpoint.handle_timeout(now);
+        }
+        let sent = said(&mut pair.alice, now);
+        for (number, ..) in questions(&sent) {
+            numbers.push(number);
+        }
+        let passes = |packet: &(PathAddr, Vec<u8>)| packet.0.local == at(0, 1);
+        for (path, bytes) in sent.into_iter().filter(passes) {
+            pair.bob
+                .handle_datagram(now, path.reversed(), Ecn::NotCapable, &bytes);
+        }
+        for (path, bytes) in said(&mut pair.bob, now) {
+            pair.alice
+                .handle_datagram(now, path.reversed(), Ecn::NotCapable, &bytes);
+        }
+        if numbers.len() == 1 {
+            adds(&mut pair, at(2, 1));
+            numbers.push(0);
+        }
+        is_added = pair.alices().addresses.local_addrs.contains(&at(2, 1));
+    }
+    let first = pair.alices().local.initial_tsn.0;
+    assert_eq!(numbers[..4], [first, 0, first, first.wrapping_add(1)]);
+}
+
+/// Who lists the addresses of others may not make us send more than heartbeats there.
+#[test]
+fn listed_address_without_proof_gets_no_joins_from_who_was_called() {
+    let mut pair = Pair::with(1);
+    let mut requests = ParameterWriter::new();
+    requests.push_add_address(about(1, "10.7.0.1"));
+    assert_eq!(pair.asks(&requests), "[]");
+    let mut to_victim = Vec::new();
+    for step in 0..20_000 {
+        let now = LATER + Duration::from_millis(10 * step);
+        pair.alice.handle_timeout(now);
+        pair.bob.handle_timeout(now);
+        let sent = said(&mut pair.bob, now);
+        let (there, back): (Vec<_>, Vec<_>) = sent
+            .into_iter()
+            .partition(|(path, _)| path.remote.ip() == at(7, 1).ip());
+        to_victim.extend(there);
+        for (path, bytes) in back {
+            pair.alice
+                .handle_datagram(now, path.reversed(), Ecn::NotCapable, &bytes);
+        }
+        for (path, bytes) in said(&mut pair.alice, now) {
+            pair.bob
+                .handle_datagram(now, path.reversed(), Ecn::NotCapable, &bytes);
+        }
+    }
+    assert!(to_victim.iter().any(|(_, bytes)| holds(bytes, kind::HEARTBEAT)));
+    assert!(!to_victim.iter().any(|(_, bytes)| holds(bytes, kind::ASCONF)));
+}
