@@ -1,5 +1,6 @@
 //! Execution of a randomized step: a change of the network or a call of an application.
 
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 
 use anabranch_netsim::link::{Loss, Reorder};
@@ -67,6 +68,11 @@ impl Op {
             Self::Rebind { path, port } if shape.has_translators() => {
                 simulation.happens(Step::Rebind(path % paths, port));
             }
+            Self::Translate { path, host, port } if shape.may_translate() => {
+                let path = path % paths;
+                let outside = SocketAddr::new(outside(shape, path, host), port);
+                simulation.happens(Step::Translate(path, outside));
+            }
             Self::Mtu { path, bytes } if shape.searches_sizes() => {
                 let mtu = LinkChange::Mtu(bytes.into());
                 simulation.happens(Step::Change(path % paths, mtu));
@@ -98,6 +104,16 @@ impl Op {
             ),
             _ => {}
         }
+    }
+}
+
+/// A public address of the NAT on `path`, of the IP version of the scenario.
+fn outside(shape: &Shape, path: usize, host: u8) -> IpAddr {
+    let path = path as u8;
+    if shape.ipv6 {
+        Ipv6Addr::new(0x2001, 0xdb8, 0xffff, path.into(), 0, 0, 0, host.into()).into()
+    } else {
+        Ipv4Addr::new(198, 51, 100 + path, host).into()
     }
 }
 

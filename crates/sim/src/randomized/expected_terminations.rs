@@ -30,6 +30,7 @@ pub(super) struct ExpectedTerminations {
     /// Packets were lost on some path for some time.
     was_impaired: bool,
     has_translators: bool,
+    may_translate: bool,
     may_restart: bool,
     restarted: bool,
     /// The remaining addresses of both sides may not be connected: each side may have relied on an address that the other
@@ -80,6 +81,7 @@ impl ExpectedTerminations {
             restarted: false,
             stranded: false,
             has_translators: shape.has_translators(),
+            may_translate: shape.may_translate(),
             impaired: vec![Impairment::default(); shape.paths.len()],
             all_impaired_for: Duration::ZERO,
         }
@@ -97,6 +99,10 @@ impl ExpectedTerminations {
             Op::Cut { path } => self.impaired[path % paths].cut = true,
             Op::Heal { path } => self.impaired[path % paths].cut = false,
             Op::Rebind { path, .. } => self.impaired[path % paths].rebound = self.has_translators,
+            Op::Translate { path, .. } => {
+                let path = &mut self.impaired[path % paths];
+                path.rebound |= self.may_translate;
+            }
             Op::Lose { path, packets, .. } => self.impaired[path % paths].lost += packets,
             Op::Disturb {
                 path,

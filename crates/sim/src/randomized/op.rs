@@ -89,6 +89,15 @@ pub enum Op {
         /// New port.
         port: u16,
     },
+    /// The NAT before the near side gives a path another public address. Ignored where the sides cannot follow (RFC 5061).
+    Translate {
+        /// Path.
+        path: usize,
+        /// The last byte of the address.
+        host: u8,
+        /// Its port.
+        port: u16,
+    },
     /// The MTU of a path changes. Ignored where the sides send packets of the configured size and would not detect the change.
     Mtu {
         /// Path.
@@ -170,15 +179,24 @@ impl Op {
                 path,
                 millis: *pick(rng, &[0, 1, 20, 200]),
             },
-            930..960 => Self::Rebind {
-                path,
-                port: 20_000 + rng.below(1_000) as u16,
-            },
+            930..960 => Self::draw_binding(rng, path),
             960..975 => Self::SetPrimary { side, path },
             975..985 => Self::Shutdown { side },
             985..991 => Self::Abort { side },
             1_000..1_070 => Self::draw_change(rng, side, path),
             _ => Self::Restart,
+        }
+    }
+
+    fn draw_binding(rng: &mut Rng, path: usize) -> Self {
+        let number = rng.below(1_000) as u16;
+        let port = 20_000 + number;
+        if number.is_multiple_of(2) {
+            Self::Rebind { path, port }
+        } else {
+            // Now and then the same address again.
+            let host = 1 + (number % 20) as u8;
+            Self::Translate { path, host, port }
         }
     }
 

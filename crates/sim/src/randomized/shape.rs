@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use anabranch_netsim::link::QueueConfig;
 use anabranch_netsim::{LinkConfig, topology};
-use anabranch_policy::catalog::{CATALOG, PathMtuChoice, RtoChoice};
+use anabranch_policy::catalog::{AddIpChoice, CATALOG, PathMtuChoice, RtoChoice};
 use anabranch_policy::options::RtoParameters;
 use anabranch_policy::{PROFILES, PolicyRecipe};
 use anabranch_proto::{AssociationConfig, DEFAULT_PORT};
@@ -105,6 +105,12 @@ impl Shape {
     /// connections cannot be behind a NAT, and a restarted host cannot be recognised behind one.
     pub(super) const fn has_translators(&self) -> bool {
         self.encapsulated && !self.collides && !self.restarts
+    }
+
+    /// Whether both sides follow a path of the near side to another public address.
+    pub(super) fn may_translate(&self) -> bool {
+        let follows = |side: &SideShape| matches!(side.recipe().add_ip, AddIpChoice::On(_));
+        self.has_translators() && follows(&self.near) && follows(&self.far)
     }
 
     /// Whether both sides do path MTU discovery, so that the network may change the MTU.
