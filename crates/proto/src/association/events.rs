@@ -107,7 +107,7 @@ impl Events {
         }
     }
 
-    pub(crate) fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.queue.len() >= Self::LIMIT
     }
 
@@ -115,7 +115,13 @@ impl Events {
         self.queue.is_empty()
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Event> {
-        self.queue.pop_front()
+    /// Takes the next event. If the queue was full, streams of `sender` may have waited for room in it.
+    pub(crate) fn poll(&mut self, sender: &mut Sender) -> Option<Event> {
+        let was_full = self.is_full();
+        let event = self.queue.pop_front();
+        if was_full {
+            self.push_low_streams(sender);
+        }
+        event
     }
 }

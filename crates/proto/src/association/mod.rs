@@ -283,15 +283,6 @@ impl Association {
             self.addresses.debug_check(&self.transfer.paths);
         }
     }
-
-    pub(crate) fn poll_event(&mut self) -> Option<Event> {
-        let was_full = self.events.is_full();
-        let event = self.events.pop();
-        if was_full {
-            self.events.push_low_streams(&mut self.transfer.sender);
-        }
-        event
-    }
 }
 
 /// Tells the application of changes of paths. Control chunks that wait for a removed path are sent on others.

@@ -410,7 +410,8 @@ impl Endpoint {
         while let Some(id) = self.eventful.front().copied() {
             let slot = self.slots.get_mut(&id);
             if let Some(event) = slot.and_then(|slot| {
-                let event = slot.association.poll_event();
+                let association = &mut *slot.association;
+                let event = association.events.poll(&mut association.transfer.sender);
                 slot.entry.has_events = event.is_some();
                 event
             }) {
