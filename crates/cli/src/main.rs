@@ -24,6 +24,7 @@ mod verb;
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Parser as _;
 
@@ -37,24 +38,48 @@ const VERSION: &str = env!("ANABRANCH_VERSION");
 /// Commit that the program was built from; empty if unknown.
 const COMMIT: &str = env!("ANABRANCH_COMMIT");
 
+/// How long the last lines may take to be read before it is looked whether the user interrupts.
+const DRAIN_TIME: Duration = Duration::from_millis(200);
+
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(answer) => return arguments::print_answer(&answer),
     };
     let reporter = arguments.verb.output().reporter();
-    match run(arguments.verb, &reporter) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            let (message, exit_code) = (failure.to_string(), failure.exit_code());
-            reporter.report(&Event::Error {
-                transfer: None,
-                message: &message,
-                exit_code: Some(exit_code),
-            });
-            ExitCode::from(exit_code)
-        }
+    let failure = run(arguments.verb, &reporter).err();
+    if let Some(failure) = &failure {
+        let message = failure.to_string();
+        reporter.report(&Event::Error {
+            transfer: None,
+            message: &message,
+            exit_code: Some(failure.exit_code()),
+        });
     }
+    let is_drained = reporter.drained(DRAIN_TIME);
+    match failure {
+        Some(Failure::Interrupted) => {}
+        _ if is_drained => {}
+        _ => drain(&*reporter),
+    }
+    ExitCode::from(failure.as_ref().map_or(0, Failure::exit_code))
+}
+
+/// Waits for the reader of the output, until it has everything or the user interrupts.
+fn drain(reporter: &dyn Reporter) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let waiting = async {
+        let mut interrupt = Interrupt::listen()?;
+        let drained = async {
+            while !reporter.drained(Duration::ZERO) {
+                tokio::time::sleep(DRAIN_TIME).await;
+            }
+            Ok(())
+        };
+        interrupt.or(drained).await
+    };
+    // Without a runtime, what is not read by now is lost.
+    let _ = runtime.map(|runtime| runtime.block_on(waiting));
 }
 
 /// Runs the verb. The runtime ends before this returns, and waits for temporary files to be removed.

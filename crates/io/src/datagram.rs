@@ -93,18 +93,6 @@ impl Incoming {
         segments(&self.buffer[self.filled.clone()], self.stride)
     }
 
-    /// Number of bytes of all datagrams.
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        self.filled.end - self.filled.start
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The whole buffer, for the socket to write into before it calls [`filled`](Self::filled).
     pub fn buffer_mut(&mut self) -> &mut [u8] {
         &mut self.buffer

@@ -3,6 +3,7 @@
 //! The driver works in rounds: it receives a batch from every socket, passes it to the core and sends what the core has to
 //! send, in batches too; then it checks whether handles or the timer brought new work, and sleeps if not.
 
+mod flood;
 mod follow;
 mod inbox;
 mod shared;
@@ -28,6 +29,7 @@ use anabranch_types::{Instant, earliest};
 
 use crate::observe::{Direction, Observer, tell};
 use crate::runtime::{self, Clock, Timer};
+use flood::{Staged, is_init};
 use signals::Wakings;
 use sockets::SocketQueues;
 
@@ -38,17 +40,16 @@ const ROUNDS: usize = 2;
 /// Batches received per socket and round, up to 64 KiB each.
 const RECEIVE_BATCHES: usize = 2;
 
-/// Batches received per socket and round while many small datagrams arrive, as in a flood of INITs: fewer system calls, and the
-/// state is locked once for all.
-const MOST_RECEIVE_BATCHES: usize = 32;
+/// Batches received per socket and round while many INITs arrive: fewer system calls, and the state is locked once for all.
+const MAX_RECEIVE_BATCHES: usize = 32;
 
-/// Bytes up to which a batch counts as small: it is no part of a bulk transfer.
-const SMALL_BATCH: usize = 512;
+/// Reads of all sockets during a flood before what was read is looked at.
+const FLOOD_READS: usize = 16;
 
 /// Batches sent per round, up to 64 KiB each.
 const SEND_BATCHES: usize = 8;
 
-/// Answers to unverified peers sent per round.
+/// Answers to unverified peers sent per round, and INITs handled per round during a flood.
 const SEND_REPLIES: usize = 64;
 
 /// Shortest time between two looks at the timers while all sockets are full.
@@ -66,6 +67,8 @@ pub(crate) struct Driver {
     incoming: Vec<Incoming>,
     outgoing: Vec<u8>,
     replies: Vec<(Transmit, Vec<u8>)>,
+    /// What was read during a flood of INITs; `None` without one.
+    flood: Option<Staged>,
     wakings: Wakings,
     observer: Option<Box<dyn Observer>>,
     /// Since when all sockets have been full and nothing has left.
@@ -101,6 +104,7 @@ impl Driver {
             incoming: vec![Incoming::new(); RECEIVE_BATCHES],
             outgoing: Vec::new(),
             replies: Vec::new(),
+            flood: None,
             wakings: Wakings::default(),
             observer,
             stuck_since: None,
@@ -112,27 +116,21 @@ impl Driver {
 
     /// Passes received packets and ICMP messages to the core; `false` if nothing had arrived.
     fn receive(&mut self, cx: &mut Context<'_>) -> bool {
+        let is_told = self.receive_icmp(cx);
         let Self {
             shared,
             queues,
             incoming,
             wakings,
             observer,
+            flood,
             ..
         } = self;
-        let messages = queues.take_icmp(cx);
-        if !messages.is_empty() {
-            let now = shared.now();
-            let mut state = shared.lock();
-            for message in &messages {
-                state.core.handle_icmp(now, icmp_of(message));
-            }
-        }
         let width = incoming.len();
-        let (mut is_full, mut is_bulk) = (false, false);
+        let (mut is_full, mut inits) = (false, 0);
         let received = queues.receive(cx, incoming, |batches| {
             is_full |= batches.len() == width;
-            is_bulk |= batches.iter().any(|batch| batch.len() > SMALL_BATCH);
+            inits += count_inits(batches);
             let now = shared.now();
             let mut state = shared.lock();
             for batch in batches {
@@ -157,12 +155,59 @@ impl Driver {
                 shared.acceptable.notify_waiters();
             }
         });
-        if is_bulk || !is_full {
+        // Most of what comes is INITs, and more than can be taken at once.
+        if !is_full || 2 * inits < width {
             incoming.truncate(RECEIVE_BATCHES);
-        } else if width < MOST_RECEIVE_BATCHES {
+        } else if width < MAX_RECEIVE_BATCHES {
             incoming.resize_with(2 * width, Incoming::new);
+        } else if observer.is_none() {
+            *flood = Some(Staged::default());
         }
-        received || !messages.is_empty()
+        received || is_told
+    }
+
+    fn receive_icmp(&mut self, cx: &mut Context<'_>) -> bool {
+        let messages = self.queues.take_icmp(cx);
+        if !messages.is_empty() {
+            let now = self.shared.now();
+            let mut state = self.shared.lock();
+            for message in &messages {
+                state.core.handle_icmp(now, icmp_of(message));
+            }
+        }
+        !messages.is_empty()
+    }
+
+    /// The same during a flood of INITs.
+    fn receive_flood(&mut self, cx: &mut Context<'_>, mut staged: Staged) -> bool {
+        let is_told = self.receive_icmp(cx);
+        staged.clear();
+        let mut inits = 0;
+        for _ in 0..FLOOD_READS {
+            let received = self.queues.receive(cx, &mut self.incoming, |batches| {
+                inits += count_inits(batches);
+                staged.push(batches);
+            });
+            if !received || staged.is_full() {
+                break;
+            }
+        }
+        let now = self.shared.now();
+        let mut state = self.shared.lock();
+        let mut received = is_told;
+        for (path, ecn, datagram) in staged.select(SEND_REPLIES) {
+            received = true;
+            state.core.handle_datagram(now, path, ecn, datagram);
+        }
+        let happened = state.collect(&mut self.wakings);
+        drop(state);
+        self.wakings.carry_out();
+        if happened.acceptable {
+            self.shared.acceptable.notify_waiters();
+        }
+        // It is over when a round can answer all.
+        self.flood = Some(staged).filter(|_| inits > SEND_REPLIES);
+        received
     }
 
     /// Sends until the core has nothing more to send (`true`), or sockets are full or the budget of the round is used up.
@@ -270,6 +315,11 @@ impl Driver {
     }
 }
 
+fn count_inits(batches: &[Incoming]) -> usize {
+    let of_batch = |batch: &Incoming| batch.datagrams().filter(|datagram| is_init(datagram)).count();
+    batches.iter().map(of_batch).sum()
+}
+
 /// An ICMP message as the core takes it.
 fn icmp_of(message: &anabranch_io::IcmpMessage) -> proto::IcmpMessage<'_> {
     let kind = match (message.kind, message.reporter) {
@@ -308,7 +358,10 @@ impl Future for Driver {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..ROUNDS {
-            let received = self.receive(cx);
+            let received = match self.flood.take() {
+                Some(staged) => self.receive_flood(cx, staged),
+                None => self.receive(cx),
+            };
             let core_is_silent = self.transmit();
             match self.settle(cx, received, core_is_silent) {
                 Next::Round => {}

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use super::bars::Bars;
+use super::lines::{Lines, Stream};
 use super::paths::WORKS;
 use super::table::table;
 use super::units::{bytes_text, printable, rate_text};
@@ -15,6 +16,7 @@ pub(super) struct Human {
     quiet: bool,
     /// Progress bars, if standard error is a terminal.
     bars: Option<Bars>,
+    lines: Lines,
 }
 
 impl Human {
@@ -23,24 +25,26 @@ impl Human {
         Self {
             quiet,
             bars: wanted.then(Bars::default),
-        }
-    }
-
-    /// Hides the bars while `write` prints.
-    fn suspend(&self, write: impl FnOnce()) {
-        match &self.bars {
-            Some(bars) => bars.suspend(write),
-            None => write(),
+            lines: Lines::default(),
         }
     }
 
     fn line(&self, text: &str) {
-        if !self.quiet {
-            self.suspend(|| {
+        match &self.bars {
+            _ if self.quiet => {}
+            // The bars are on the same terminal and have to be hidden meanwhile.
+            Some(bars) if std::io::stdout().is_terminal() => bars.suspend(|| {
                 let mut out = std::io::stdout().lock();
-                // A closed pipe must not end the transfer.
                 let _ = writeln!(out, "{text}").and_then(|()| out.flush());
-            });
+            }),
+            _ => self.lines.push(Stream::Output, text),
+        }
+    }
+
+    fn remark(&self, text: &str) {
+        match &self.bars {
+            Some(bars) => bars.suspend(|| super::remark(text)),
+            None => self.lines.push(Stream::Error, text),
         }
     }
 }
@@ -61,10 +65,10 @@ impl Reporter for Human {
                 self.finish(*transfer);
                 let goes_on = exit_code.is_none();
                 let prefix = if goes_on { "warning" } else { "error" };
-                self.suspend(|| super::remark(format_args!("{prefix}: {}", printable(message))));
+                self.remark(&format!("{prefix}: {}", printable(message)));
             }
             Event::Warning { message, .. } => {
-                self.suspend(|| super::remark(format_args!("warning: {}", printable(message))));
+                self.remark(&format!("warning: {}", printable(message)));
             }
             Event::Summary(summary) => {
                 self.finish(Some(summary.transfer));
@@ -92,6 +96,10 @@ impl Reporter for Human {
         } else {
             Duration::from_secs(1)
         }
+    }
+
+    fn drained(&self, limit: Duration) -> bool {
+        self.lines.drained(limit)
     }
 }
 

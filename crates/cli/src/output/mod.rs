@@ -4,6 +4,7 @@ mod bars;
 mod event;
 mod human;
 mod json;
+mod lines;
 mod observe;
 mod paths;
 mod repeats;
@@ -34,6 +35,9 @@ pub(crate) trait Reporter: fmt::Debug + Send + Sync {
 
     /// Interval of progress reports.
     fn interval(&self) -> Duration;
+
+    /// Waits until everything is written, but not longer than `limit`; whether it is.
+    fn drained(&self, limit: Duration) -> bool;
 }
 
 /// Output options of all verbs.

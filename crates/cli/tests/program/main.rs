@@ -12,6 +12,7 @@ mod loss_of_peer;
 mod report;
 mod slots;
 mod small_link;
+mod stalled_reader;
 #[cfg(target_os = "linux")]
 mod testbed;
 mod trace;

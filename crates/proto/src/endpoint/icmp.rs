@@ -11,7 +11,7 @@ use anabranch_wire::chunk::kind;
 
 use super::Endpoint;
 use super::directory::Correspondent;
-use crate::association::{Association, CloseReason, State};
+use crate::association::{CloseReason, State};
 use crate::handshake;
 
 /// An ICMP message about a packet of this endpoint, as its socket received it.
@@ -92,7 +92,7 @@ impl Endpoint {
             IcmpKind::PacketTooBig(largest) => self.handle_too_large_at(id, now, remote, largest),
             IcmpKind::PortUnreachable(reporter) if matches!(association.state, State::CookieWait(_)) => {
                 if reporter == remote.ip() {
-                    refuse(association, remote.ip());
+                    self.refuse(id, reporter);
                 }
             }
             IcmpKind::PortUnreachable(_) | IcmpKind::Unreachable => {
@@ -138,6 +138,23 @@ impl Endpoint {
         }
     }
 
+    /// No program listens at `remote`: the next INIT goes to another address at once, or the attempt is over.
+    fn refuse(&mut self, id: AssociationId, remote: IpAddr) {
+        let Some(slot) = self.slots.get_mut(&id) else {
+            return;
+        };
+        let association = &mut *slot.association;
+        let (addresses, paths) = (&mut association.addresses, &association.transfer.paths);
+        addresses.initiated_to.retain(|known| *known != remote);
+        let is_left = |path| addresses.is_initiated_to(paths, path);
+        if !paths.ids().any(is_left) {
+            association.end(CloseReason::Refused, None);
+        } else if let State::CookieWait(retry) = &association.state {
+            let next = handshake::path_of_init(addresses, paths, retry.repeated);
+            association.control.send_handshake(next);
+        }
+    }
+
     /// Packets of the association were too large for a link on the way to `remote`.
     fn handle_too_large_at(&mut self, id: AssociationId, now: Instant, remote: SocketAddr, largest: u16) {
         let Some(slot) = self.slots.get_mut(&id) else {
@@ -150,18 +167,5 @@ impl Endpoint {
                 association.apply(effects);
             }
         }
-    }
-}
-
-/// Nobody listens at `remote`: the INIT goes to the next address at once, or the attempt is over.
-fn refuse(association: &mut Association, remote: IpAddr) {
-    let (addresses, paths) = (&mut association.addresses, &association.transfer.paths);
-    addresses.initiated_to.retain(|known| *known != remote);
-    let is_left = |path| addresses.is_initiated_to(paths, path);
-    if !paths.ids().any(is_left) {
-        association.end(CloseReason::Refused, None);
-    } else if let State::CookieWait(retry) = &association.state {
-        let next = handshake::path_of_init(addresses, paths, retry.repeated);
-        association.control.send_handshake(next);
     }
 }
