@@ -70,7 +70,13 @@ impl Association {
             }
         }
         let (plan, first) = loop {
-            let Some(plan) = plan_packet(self, now) else {
+            let parts = Parts {
+                state: &self.state,
+                control: &self.control,
+                addresses: &self.addresses,
+                transfer: &mut self.transfer,
+            };
+            let Some(plan) = plan::next(parts, now) else {
                 self.transfer.policies.path_scheduler.on_round();
                 return None;
             };
@@ -112,23 +118,6 @@ const fn transmit_over(path: PathAddr, size: usize) -> Transmit {
     }
 }
 
-fn plan_packet(association: &mut Association, now: Instant) -> Option<TransmitPlan> {
-    let Association {
-        state,
-        control,
-        addresses,
-        transfer,
-        ..
-    } = association;
-    let parts = Parts {
-        state,
-        control,
-        addresses,
-        transfer,
-    };
-    plan::next(parts, now)
-}
-
 //= rfc9260 6.9-7
 /// Maximum length of the packet.
 ///
@@ -161,7 +150,13 @@ fn more_for_the_same_path(
         if first_plan.lead.is_some() || first_plan.oversize.is_some() {
             break;
         }
-        let Some(plan) = plan_packet(association, now) else {
+        let parts = Parts {
+            state: &association.state,
+            control: &association.control,
+            addresses: &association.addresses,
+            transfer: &mut association.transfer,
+        };
+        let Some(plan) = plan::next(parts, now) else {
             break;
         };
         if plan.path != first_plan.path || !plan.is_plain() {
