@@ -154,7 +154,7 @@ impl EndpointBuilder {
     /// associations use the addresses of their time; the peers of existing ones are told by ASCONF (RFC 5061), if they
     /// support that, and paths from new addresses are confirmed and used. Linux only; elsewhere it has no effect.
     ///
-    /// For single sockets see [`InterfaceChanges`](crate::InterfaceChanges) and [`Endpoint::add_local`].
+    /// For single sockets see [`InterfaceChanges`] and [`Endpoint::add_local`].
     #[must_use]
     pub const fn follow_interfaces(mut self) -> Self {
         self.follows_interfaces = true;
