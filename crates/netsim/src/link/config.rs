@@ -41,6 +41,9 @@ pub struct LinkConfig {
     /// Largest IP packet in bytes. Larger packets are dropped silently, or fragmented if they allow it; the fragments
     /// travel together.
     pub mtu: u32,
+    /// Larger IP packets are dropped silently, whether they may be fragmented or not, as by a middlebox that drops what is
+    /// longer than it likes.
+    pub hole: u32,
     /// Bytes that the link layer adds to each IP packet, see [`ETHERNET_FRAMING`].
     pub framing: u32,
     /// Maximum of a uniformly distributed additional delay. Does not reorder packets.
@@ -76,6 +79,7 @@ impl LinkConfig {
             queue: QueueConfig::Packets(100),
             loss: Loss::None,
             mtu: 1_500,
+            hole: u32::MAX,
             framing: 0,
             jitter: Duration::ZERO,
             tick: Duration::ZERO,
@@ -121,6 +125,12 @@ impl LinkConfig {
     #[must_use]
     pub fn mtu(self, mtu: u32) -> Self {
         Self { mtu, ..self }
+    }
+
+    /// Sets the size above which IP packets are dropped, even if they may be fragmented.
+    #[must_use]
+    pub fn hole(self, hole: u32) -> Self {
+        Self { hole, ..self }
     }
 
     /// Sets the bytes that the link layer adds to each packet.
@@ -205,6 +215,8 @@ pub enum LinkChange {
     Loss(Loss),
     /// New MTU for packets to come.
     Mtu(u32),
+    /// New size above which packets to come are dropped, even if they may be fragmented.
+    Hole(u32),
     /// New jitter for packets not yet transmitted.
     Jitter(Duration),
     /// New reordering for packets not yet transmitted.

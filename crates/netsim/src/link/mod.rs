@@ -166,6 +166,7 @@ impl<T: Packet> Link<T> {
                 self.config.loss = loss;
             }
             LinkChange::Mtu(mtu) => self.config.mtu = mtu,
+            LinkChange::Hole(hole) => self.config.hole = hole,
             LinkChange::Jitter(jitter) => self.config.jitter = jitter,
             LinkChange::Reorder(reorder) => self.config.reorder = reorder,
             LinkChange::Duplicate(chance) => self.config.duplicate = chance,
@@ -191,6 +192,9 @@ impl<T: Packet> Link<T> {
     fn admit(&mut self, now: Instant, mut item: T, whole: u32) -> Result<QueuedPacket<T>, DropCause> {
         if self.is_cut {
             return Err(DropCause::Cut);
+        }
+        if whole > self.config.hole {
+            return Err(DropCause::TooBig);
         }
         let bytes = match self.config.bytes_in_fragments(whole) {
             Some(bytes) if bytes == whole || item.may_fragment() => bytes,
