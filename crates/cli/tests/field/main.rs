@@ -10,6 +10,8 @@ mod harness;
 mod nat;
 mod network;
 mod receiver;
+mod outage;
+mod packet_size;
 mod transfer;
 mod uplinks;
 mod words;

@@ -157,6 +157,16 @@ impl Host {
         self.run(&rule);
     }
 
+    /// Forwards everything again.
+    pub(crate) fn forward_all(&self) {
+        self.run("nft delete table inet filter");
+    }
+
+    /// Has batches of datagrams segmented before they leave by `device`: a filter on their way would see them as one packet.
+    pub(crate) fn segment(&self, device: &str) {
+        self.run(&format!("ip link set dev {device} gso_max_segs 1"));
+    }
+
     /// Drops what matches `rule` on its way through this router, in the syntax of nft.
     pub(crate) fn drop_forwarded(&self, rule: &str) {
         self.run("nft add table inet filter");
