@@ -5,14 +5,14 @@ use crate::buffer::{Counting, SplitParameters};
 use crate::burst::MaxBurstParameters;
 use crate::catalog::{
     AckChoice, AddIpChoice, BufferChoice, BurstChoice, CongestionChoice, FailoverChoice, GapLimitChoice,
-    InterleavingChoice, LossChoice, NrSackChoice, PathMtuChoice, PathSchedulerChoice, RecoveryChoice,
-    ReschedulingChoice, RetransmissionChoice, RtoChoice, RttSamplesChoice, SackHandlingChoice,
-    SackPathChoice, SackWindowChoice, StreamSchedulerChoice, TailProbeChoice,
+    InterleavingChoice, LossChoice, NrSackChoice, OversizeChoice, PathMtuChoice, PathSchedulerChoice,
+    ProbingChoice, RecoveryChoice, ReschedulingChoice, RetransmissionChoice, RtoChoice, RttSamplesChoice,
+    SackHandlingChoice, SackPathChoice, SackWindowChoice, StreamSchedulerChoice, TailProbeChoice,
 };
 use crate::congestion::{CmtParameters, CoupledParameters, CubicParameters, Growth, RenoParameters};
 use crate::failover::{ErrorLimits, PeerErrors, PotentiallyFailedParameters};
 use crate::loss::{FastRetransmitOnce, MissCountParameters};
-use crate::options::{MtuSearchParameters, RtoParameters};
+use crate::options::{MtuSearchParameters, ProbingParameters, RtoParameters};
 use crate::parameters::NoParameters;
 use crate::path_scheduler::{BlestParameters, InOrderArrivalParameters};
 use crate::recipe::PolicyRecipe;
@@ -121,8 +121,10 @@ impl PolicyRecipe {
                 },
                 ..PotentiallyFailedParameters::DEFAULT
             }),
+            probing: ProbingChoice::Frequent(ProbingParameters::DEFAULT),
             interleaving: InterleavingChoice::Off(NoParameters),
             path_mtu: PathMtuChoice::Search(MtuSearchParameters::DEFAULT),
+            oversize: OversizeChoice::Split(NoParameters),
             nr_sack: NrSackChoice::Off(NoParameters),
             gap_limit: GapLimitChoice::Mtu(NoParameters),
             sack_window: SackWindowChoice::Unlimited(NoParameters),
@@ -156,8 +158,10 @@ impl PolicyRecipe {
             tail_probe: TailProbeChoice::Never(NoParameters),
             retransmission: RetransmissionChoice::Alternate(NoParameters),
             failover: FailoverChoice::Rfc9260(ErrorLimits::DEFAULT),
+            probing: ProbingChoice::Heartbeat(NoParameters),
             interleaving: InterleavingChoice::Off(NoParameters),
             path_mtu: PathMtuChoice::Search(MtuSearchParameters::DEFAULT),
+            oversize: OversizeChoice::IpFragmentation(NoParameters),
             nr_sack: NrSackChoice::Off(NoParameters),
             gap_limit: GapLimitChoice::Mtu(NoParameters),
             sack_window: SackWindowChoice::Unlimited(NoParameters),

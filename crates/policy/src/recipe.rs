@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 
 use crate::catalog::{
     AckChoice, AddIpChoice, BufferChoice, BurstChoice, Choice, CongestionChoice, ExtensionPoint,
-    FailoverChoice, GapLimitChoice, InterleavingChoice, LossChoice, NrSackChoice, PathMtuChoice,
-    PathSchedulerChoice, PolicyChoice, RecoveryChoice, ReschedulingChoice, RetransmissionChoice, RtoChoice,
-    RttSamplesChoice, SackHandlingChoice, SackPathChoice, SackWindowChoice, StreamSchedulerChoice,
-    TailProbeChoice,
+    FailoverChoice, GapLimitChoice, InterleavingChoice, LossChoice, NrSackChoice, OversizeChoice,
+    PathMtuChoice, PathSchedulerChoice, PolicyChoice, ProbingChoice, RecoveryChoice, ReschedulingChoice,
+    RetransmissionChoice, RtoChoice, RttSamplesChoice, SackHandlingChoice, SackPathChoice, SackWindowChoice,
+    StreamSchedulerChoice, TailProbeChoice,
 };
 use crate::parameters::Refused;
 use crate::set::PolicySet;
@@ -96,6 +96,8 @@ recipe! {
     rescheduling: ReschedulingChoice,
     /// `pmtu`
     path_mtu: PathMtuChoice,
+    /// `oversize`
+    oversize: OversizeChoice,
     /// `ack-policy`
     ack: AckChoice,
     /// `sack-path`
@@ -122,6 +124,8 @@ recipe! {
     retransmission: RetransmissionChoice,
     /// `failover`
     failover: FailoverChoice,
+    /// `probing`
+    probing: ProbingChoice,
     /// `add-ip`
     add_ip: AddIpChoice,
 }

@@ -115,6 +115,9 @@ pub struct AssociationConfig {
     /// Association.Max.Retrans: maximum consecutive errors before the association ends (RFC 9260 §8.1). The `failover` policy
     /// decides which errors count. Default 10.
     pub max_retransmits: u16,
+    /// How long heartbeats may be answered while data is outstanding, the peer's window is open and nothing is acknowledged,
+    /// before the association ends; `None` for no limit. Outages, in which nothing is answered, do not count. Default 120 s.
+    pub progress_timeout: Option<Duration>,
     /// The endpoint pair shared key (RFC 4895 §1), a secret of both ends. It protects address changes against attackers who
     /// observed the handshake; an empty key protects only against those who did not. Default empty.
     pub authentication_key: Vec<u8>,
@@ -236,6 +239,7 @@ impl Default for AssociationConfig {
             mtu: 1_500,
             max_init_retransmits: 8,
             max_retransmits: 10,
+            progress_timeout: Some(Duration::from_secs(120)),
             authentication_key: Vec::new(),
             policies: PolicyRecipe::default(),
             own_policies: None,

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use anabranch_policy::catalog::{InterleavingChoice, NrSackChoice};
+use anabranch_policy::catalog::{InterleavingChoice, NrSackChoice, OversizeChoice};
 use anabranch_wire::chunk::kind;
 
 use crate::config::{AssociationConfig, PacketCounts};
@@ -23,6 +23,7 @@ impl Extensions {
     /// The extensions that an association with this configuration offers. Extensions are switched on only here.
     pub(crate) fn offered(config: &AssociationConfig) -> Self {
         let interleaving = matches!(config.policies.interleaving, InterleavingChoice::On(_));
+        let parts = matches!(config.policies.oversize, OversizeChoice::Split(_));
         let nr_sack = !matches!(config.policies.nr_sack, NrSackChoice::Off(_));
         let negotiates_counts = config.counts_packets() && config.packet_counts == PacketCounts::Negotiated;
         Self {
@@ -31,6 +32,7 @@ impl Extensions {
                 .with(kind::AUTH, config.offers_address_changes())
                 .with(kind::I_DATA, interleaving)
                 .with(kind::NR_SACK, nr_sack)
+                .with(kind::PART, parts)
                 .with(kind::ASCONF, config.offers_address_changes())
                 .with(kind::ASCONF_ACK, config.offers_address_changes()),
             theirs: ChunkKinds::default(),
@@ -40,7 +42,10 @@ impl Extensions {
     /// Whether chunks of type `kind` are handled as unknown unless both ends support them. I-DATA is not among them: without
     /// agreement it is a protocol violation (RFC 8260 §2.2.1).
     pub(crate) const fn governs(kind: u8) -> bool {
-        matches!(kind, kind::AUTH | kind::NR_SACK | kind::ASCONF_ACK | kind::ASCONF)
+        matches!(
+            kind,
+            kind::AUTH | kind::NR_SACK | kind::PART | kind::ASCONF_ACK | kind::ASCONF
+        )
     }
 
     //= rfc5061 4.2.7-1

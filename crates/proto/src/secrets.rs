@@ -97,6 +97,13 @@ impl Secrets {
         TieTags(core::array::from_fn(|at| bytes[at]))
     }
 
+    /// An independent generator, the same for the same `part`; nothing of this one is drawn.
+    pub(crate) fn stream_of(&self, part: &[u8; 16]) -> Self {
+        let mut mac = HmacSha256::new_from_slice(&self.key.0).expect("HMAC takes keys of any length");
+        mac.update(part);
+        Self::new(Entropy(mac.finalize().into_bytes().into()))
+    }
+
     /// An independent generator for a part of the endpoint.
     pub(crate) fn split(&mut self) -> Self {
         Self::new(Entropy(self.bytes()))

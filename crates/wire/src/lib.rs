@@ -51,7 +51,7 @@ pub use chunk::{
     Abort, Asconf, AsconfAck, Auth, Chunk, CookieAck, CookieEcho, Cwr, Data, DataFlags, Ecne, ErrorChunk,
     FragmentPlace, GapBlock, Heartbeat, HeartbeatAck, IData, Init, InitAck, NrSack, OutboundAbort,
     OutboundAsconf, OutboundAsconfAck, OutboundError, OutboundHeartbeatAck, OutboundInit, OutboundNrSack,
-    OutboundSack, Pad, RawChunk, Sack, Shutdown, ShutdownAck, ShutdownComplete,
+    OutboundSack, Pad, Part, RawChunk, Sack, Shutdown, ShutdownAck, ShutdownComplete,
 };
 pub use error::{DecodeError, DecodeErrorKind};
 pub use list::{Frame, Frames, List};

@@ -157,6 +157,14 @@ pub struct Chunks<'a> {
 }
 
 impl<'a> Chunks<'a> {
+    /// The chunks in `bytes` that came without a common header.
+    #[must_use]
+    pub const fn of(bytes: &'a [u8]) -> Self {
+        Self {
+            reader: Reader::new(bytes, 0),
+        }
+    }
+
     //= rfc9260 3.2-4, 6.10-7
     fn frame(&mut self) -> Result<RawChunk<'a>, DecodeError> {
         let start = self.reader;

@@ -9,9 +9,9 @@
 mod harness;
 mod nat;
 mod network;
-mod receiver;
 mod outage;
 mod packet_size;
+mod receiver;
 mod transfer;
 mod uplinks;
 mod words;

@@ -81,6 +81,24 @@ options! {
 }
 
 options! {
+    /// How a chunk leaves that was cut when the packets of its path were larger.
+    OversizeChoice = "oversize", "how does a chunk leave that has become larger than the path MTU?";
+    "ip-fragmentation" => IpFragmentation(NoParameters),
+        "in a packet that IP may fragment, or on a path that takes it whole", "RFC 9260 §6.9";
+    "split" => Split(NoParameters),
+        "in several chunks, if the peer supports it", "ours";
+}
+
+options! {
+    /// How often a path that does not respond is probed while data waits.
+    ProbingChoice = "probing", "how often is a path that does not respond probed while data waits?";
+    "heartbeat" => Heartbeat(NoParameters),
+        "as often as when nothing waits: after HB.interval and a backed-off RTO", "RFC 9260 §8.3, RFC 7829 §3.2";
+    "frequent" => Frequent(options::ProbingParameters),
+        "at least once per interval, by heartbeats whose loss counts as no error", "ours";
+}
+
+options! {
     /// Whether addresses may be added and removed in a running association.
     AddIpChoice = "add-ip", "may addresses be added and removed while the association runs?";
     "off" => Off(NoParameters),

@@ -67,6 +67,8 @@ fn options_have_their_documented_defaults() {
     entries_hold::<GapLimitChoice>();
     entries_hold::<InterleavingChoice>();
     entries_hold::<PathMtuChoice>();
+    entries_hold::<OversizeChoice>();
+    entries_hold::<ProbingChoice>();
     entries_hold::<AddIpChoice>();
 }
 

@@ -67,6 +67,10 @@ pub enum CloseReason {
     /// The peer is unreachable on all paths (RFC 9260 §8.1).
     #[error("the peer stopped answering")]
     PeerUnreachable,
+    /// Heartbeats are answered, but no data was acknowledged for
+    /// [`progress_timeout`](crate::AssociationConfig::progress_timeout).
+    #[error("made no progress: the peer answers, but no data gets through")]
+    NoProgress,
     /// The shutdown did not complete in time (T5-shutdown-guard, RFC 9260 §9.2).
     #[error("the peer did not finish in time")]
     ShutdownTimeout,

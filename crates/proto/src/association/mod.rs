@@ -178,6 +178,9 @@ impl Association {
         }
         self.addresses.expect(agreement.peer_tsn);
         let interleaving = self.extensions.agreed(kind::I_DATA);
+        self.transfer
+            .splitting
+            .negotiated(self.extensions.agreed(kind::PART));
         let dropped = self.transfer.negotiated(Negotiated {
             outbound_streams: agreement.outbound_streams,
             peer_window: agreement.peer_window,
@@ -201,7 +204,7 @@ impl Association {
     #[inline]
     pub(crate) fn apply(&mut self, effects: Effects) {
         let (is_acknowledged, is_confirmed) = (effects.is_acknowledged, effects.is_confirmed);
-        let peer_is_unreachable = effects.peer_is_unreachable;
+        let (peer_is_unreachable, is_stalled) = (effects.peer_is_unreachable, effects.is_stalled);
         if let Some(changes) = effects.into_path_events() {
             report_path_events(&mut self.control, &mut self.events, changes);
         }
@@ -217,6 +220,8 @@ impl Association {
         }
         if peer_is_unreachable {
             self.end(CloseReason::PeerUnreachable, Some(Vec::new()));
+        } else if is_stalled {
+            self.end(CloseReason::NoProgress, Some(Vec::new()));
         }
     }
 

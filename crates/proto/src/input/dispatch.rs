@@ -1,7 +1,7 @@
 //! Dispatch of the chunks of a packet to their handlers.
 
 use anabranch_types::{Instant, PathId};
-use anabranch_wire::{Cause, CauseWriter, Chunk, ErrorChunk, Packet, RawChunk, UnknownAction};
+use anabranch_wire::{Cause, CauseWriter, Chunk, Chunks, ErrorChunk, Packet, RawChunk, UnknownAction};
 
 use super::guard::{Admission, Guard};
 use crate::association::Control;
@@ -48,6 +48,18 @@ pub(super) fn chunks(
                 association.control.report(CauseWriter::one(cause));
                 break;
             }
+        }
+        if let Chunk::Part(part) = &chunk
+            && association.extensions.agreed(raw.kind)
+            && association.state.takes_data()
+        {
+            // What is no chunk of user data is ignored, as if it had not come.
+            let whole = association.transfer.parts.take(part).unwrap_or_default();
+            if let Some(data) = restored(&whole) {
+                on_data(association, now, path, data)?;
+                carried_data = true;
+            }
+            continue;
         }
         carried_data |= matches!(chunk, Chunk::Data(_) | Chunk::IData(_)) && association.state.takes_data();
         if !one(association, now, path, raw, chunk)? {
@@ -131,6 +143,15 @@ fn one(
         _ => {}
     }
     Ok(true)
+}
+
+/// The chunk of user data that `bytes` of several PART chunks are.
+fn restored(bytes: &[u8]) -> Option<UserData<'_>> {
+    match Chunks::of(bytes).next()?.ok()?.decode() {
+        Ok(Chunk::Data(data)) => Some(UserData::Data(data)),
+        Ok(Chunk::IData(data)) => Some(UserData::IData(data)),
+        _ => None,
+    }
 }
 
 //= rfc9260 9.2-12, 9.2-13

@@ -63,11 +63,10 @@ impl Association {
         if let Some((path, size)) = packet::repeated_answer(self, buffer) {
             return Some(transmit_over(path, size));
         }
-        if !self.control.is_waiting() {
-            let header = packet::header(self, self.peer.tag);
-            if let Some((path, size)) = self.transfer.write_mtu_probe(header, buffer, now) {
-                return Some(transmit(self, path, size));
-            }
+        let header = packet::header(self, self.peer.tag);
+        let may_probe = !self.control.is_waiting();
+        if let Some((path, size)) = self.transfer.write_unplanned(header, buffer, may_probe, now) {
+            return Some(transmit(self, path, size));
         }
         let (plan, first) = loop {
             let parts = Parts {
@@ -82,6 +81,12 @@ impl Association {
             };
             let limit = limit(self, &plan);
             let written = packet::write(self, &plan, limit, buffer, now);
+            if written > 0 && plan.oversize.is_some() && self.transfer.splitting.is_agreed() {
+                let packet = buffer.split_off(buffer.len() - written);
+                self.transfer.splitting.begin(plan.path, &packet);
+                let part = self.transfer.write_part(header, buffer, now);
+                return part.map(|(path, size)| transmit(self, path, size));
+            }
             if written > 0 {
                 break (plan, written);
             }

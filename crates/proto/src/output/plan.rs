@@ -7,7 +7,6 @@ use anabranch_types::{Instant, PathId};
 
 use crate::address::{Addresses, Due};
 use crate::association::{Control, State};
-use crate::path::PathSet;
 use crate::recv::SackWanted;
 use crate::transfer::{DataPlan, Transfer};
 
@@ -98,7 +97,7 @@ pub(super) fn next(parts: Parts<'_>, now: Instant) -> Option<TransmitPlan> {
 
 fn bundle(state: &State, control: &Control, transfer: &mut Transfer, now: Instant) -> Option<TransmitPlan> {
     let (sack_wanted, sack_path) = transfer.sack_wanted(now);
-    let control = control_path(control, &transfer.paths, now);
+    let control = control_path(control, transfer, now);
     let urgent = control.or_else(|| sack_path.filter(|_| sack_wanted == SackWanted::Must));
     let data = state.sends_data().then(|| transfer.plan_data(now)).flatten();
     let path = urgent.or_else(|| data.map(|(path, _)| path))?;
@@ -115,12 +114,15 @@ fn bundle(state: &State, control: &Control, transfer: &mut Transfer, now: Instan
 }
 
 //= rfc5061 5.3-5
-/// The path of the next control chunk or heartbeat that is due.
-fn control_path(control: &Control, paths: &PathSet, now: Instant) -> Option<PathId> {
+/// The path of the next control chunk, heartbeat or reachability probe that is due.
+fn control_path(control: &Control, transfer: &Transfer, now: Instant) -> Option<PathId> {
+    let paths = &transfer.paths;
     let slot = || {
         let any = paths.best();
         control.next_path(Some(any).filter(|any| paths.is_confirmed(*any)))
     };
     let waiting = control.is_waiting();
-    waiting.then(slot).flatten().or_else(|| paths.heartbeat_due(now))
+    let slot = waiting.then(slot).flatten();
+    slot.or_else(|| paths.heartbeat_due(now))
+        .or_else(|| transfer.probe_due(now))
 }

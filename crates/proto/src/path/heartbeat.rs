@@ -155,13 +155,13 @@ impl Heartbeat {
         })
     }
 
-    /// Handles a HEARTBEAT ACK; returns the round-trip time if it is for the outstanding heartbeat. Others (an old one, a guessed
+    /// Handles a HEARTBEAT ACK; returns when the heartbeat was sent if it is for the outstanding one. Others (an old one, a guessed
     /// nonce) do not prove reachability.
-    pub(crate) fn answered(&mut self, info: &HeartbeatInfo, now: Instant) -> Option<Duration> {
+    pub(crate) fn answered(&mut self, info: &HeartbeatInfo) -> Option<Instant> {
         let unanswered = self
             .unanswered
             .take_if(|unanswered| unanswered.nonce == info.nonce)?;
-        Some(now - unanswered.sent_at)
+        Some(unanswered.sent_at)
     }
 }
 
@@ -239,18 +239,14 @@ mod tests {
     fn only_the_sent_nonce_is_accepted_and_only_once() {
         let mut heartbeat = Heartbeat::default();
         heartbeat.sent(42, RTO, Instant::ZERO);
-        let later = Instant::ZERO + Duration::from_millis(30);
         let guess = HeartbeatInfo {
             path: PathId(0),
             nonce: 41,
         };
         let answer = HeartbeatInfo { nonce: 42, ..guess };
-        assert_eq!(heartbeat.answered(&guess, later), None);
-        assert_eq!(
-            heartbeat.answered(&answer, later),
-            Some(Duration::from_millis(30))
-        );
-        assert_eq!(heartbeat.answered(&answer, later), None);
+        assert_eq!(heartbeat.answered(&guess), None);
+        assert_eq!(heartbeat.answered(&answer), Some(Instant::ZERO));
+        assert_eq!(heartbeat.answered(&answer), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! State that policies and other modules read is in [`anabranch_policy::PathFacts`]; the other state is here. [`PathSet`] owns
 //! both.
 
+mod damping;
 mod duplicates;
 mod event;
 mod heartbeat;
@@ -11,6 +12,7 @@ mod join;
 mod loss_rate;
 mod mtu;
 mod pairing;
+mod probes;
 mod recovery;
 mod set;
 mod t3;
@@ -22,6 +24,7 @@ use anabranch_policy::Reachability;
 use anabranch_types::{Instant, PathAddr, earliest};
 
 pub(crate) use anabranch_policy::RttEstimator;
+pub(crate) use damping::Damping;
 pub(crate) use duplicates::Duplicates;
 pub use event::{PathChange, PathEvent};
 pub(crate) use heartbeat::{Check, Heartbeat, HeartbeatInfo, ProbeBudget};
@@ -30,6 +33,7 @@ pub(crate) use join::Join;
 pub(crate) use loss_rate::LossRate;
 pub(crate) use mtu::{MtuSearch, PathMtu};
 pub(crate) use pairing::{MAX_PATHS, pair_addresses, pair_through};
+pub(crate) use probes::ReachabilityProbes;
 pub(crate) use recovery::{ProportionalRate, Recovery};
 pub(crate) use set::{Arrived, PathSet, Sizes, covers, max_packet};
 pub(crate) use t3::T3;
@@ -47,6 +51,8 @@ pub(crate) struct Path {
     pub(crate) loss_rate: LossRate,
     pub(crate) t3: T3,
     pub(crate) heartbeat: Heartbeat,
+    pub(crate) probes: ReachabilityProbes,
+    pub(crate) damping: Damping,
     /// Path MTU discovery.
     pub(crate) mtu: PathMtu,
     pub(crate) recovery: Option<Recovery>,
@@ -91,6 +97,8 @@ impl Path {
             loss_rate: LossRate::default(),
             t3: T3::default(),
             heartbeat: Heartbeat::default(),
+            probes: ReachabilityProbes::default(),
+            damping: Damping::default(),
             mtu,
             recovery: None,
             retransmission_credit: false,
@@ -138,6 +146,18 @@ impl Path {
     pub(crate) fn answered_lately(&self, now: Instant) -> bool {
         let last = self.acked_at.max(self.answered_at);
         last.is_some_and(|last| now - last <= self.rtt.rto_without_back_off())
+    }
+
+    /// Handles a HEARTBEAT ACK; returns when the heartbeat or probe was sent if it is outstanding. All others that are outstanding
+    /// need no answer any more.
+    pub(crate) fn heartbeat_answered(&mut self, info: &HeartbeatInfo) -> Option<Instant> {
+        if let Some(sent_at) = self.heartbeat.answered(info) {
+            self.probes.settle();
+            return Some(sent_at);
+        }
+        let sent_at = self.probes.answered(info.nonce)?;
+        self.heartbeat = Heartbeat::default();
+        Some(sent_at)
     }
 
     /// The earliest deadline of the path.

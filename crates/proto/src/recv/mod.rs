@@ -7,6 +7,7 @@
 mod ack_schedule;
 mod arrivals;
 mod delivery;
+mod parts;
 mod reassembly;
 mod sack;
 mod tracker;
@@ -23,6 +24,7 @@ use self::ack_schedule::AckSchedule;
 pub(crate) use self::ack_schedule::SackWanted;
 use self::arrivals::{Arrivals, Turn};
 use self::delivery::Delivery;
+pub(crate) use self::parts::Parts;
 use self::reassembly::{Reassembly, Verdict};
 use self::sack::SackWriter;
 pub(crate) use self::sack::{NonRenegable, SackForm};

@@ -120,6 +120,9 @@ impl Transfer {
         effects.append(self.find_losses(now));
         effects.append(self.suspect_the_silent(arrived_on, now));
         let acknowledged = cumulative_advanced || has_news(self.sender.path_acks());
+        if acknowledged {
+            self.note_progress();
+        }
         self.window_probe_answered(acknowledged, now);
         self.publish(now);
         self.reduce_rates();

@@ -19,6 +19,8 @@ pub(crate) struct Effects {
     pub(crate) is_acknowledged: bool,
     /// The limit of consecutive errors is exceeded: the association ends (RFC 9260 §8.1).
     pub(crate) peer_is_unreachable: bool,
+    /// The peer answers, and data has not got through for longer than the configuration allows: the association ends.
+    pub(crate) is_stalled: bool,
 }
 
 /// Changes of paths, in order.
@@ -47,6 +49,7 @@ impl Effects {
         self.is_confirmed |= later.is_confirmed;
         self.is_acknowledged |= later.is_acknowledged;
         self.peer_is_unreachable |= later.peer_is_unreachable;
+        self.is_stalled |= later.is_stalled;
         if let Some(events) = later.path_events {
             self.append_events(events);
         }

@@ -45,6 +45,7 @@ impl Transfer {
         let Some(effects) = self.set_reachability(path, reachability) else {
             return Effects::default();
         };
+        self.paths.path_mut(path).probes.asked(now);
         // The heartbeat period depends on the reachability: a potentially failed path is probed once per RTO (RFC 7829 §3.2).
         self.schedule_heartbeat(path, now);
         if reachability == Reachability::Inactive && self.sender.in_flight(path) > 0 {
@@ -82,6 +83,7 @@ impl Transfer {
             return Effects::default();
         };
         if reachability == Reachability::Active {
+            self.paths.path_mut(path).damping.returned();
             self.take_over(now);
         }
         effects
@@ -102,6 +104,7 @@ impl Transfer {
     ) -> Effects {
         if let Some(chunk) = sent_once {
             let machinery = self.paths.path_mut(path);
+            machinery.damping.proved();
             // The SACK may have arrived over another path, so it does not show that the reverse direction of this one works.
             if !machinery.sacks_doubted {
                 machinery.heartbeat.path_is_proved(chunk.sent_at, now);
@@ -201,7 +204,9 @@ impl Transfer {
     /// the path do not change: if the suspicion was wrong, the path continues as before.
     fn suspect(&mut self, path: PathId, now: Instant) -> Effects {
         self.send_again(path, now);
-        self.paths.path_mut(path).counters.suspicions += 1;
+        let machinery = self.paths.path_mut(path);
+        machinery.counters.suspicions += 1;
+        machinery.probes.asked(now);
         self.ask(path, now);
         self.set_reachability(path, Reachability::PotentiallyFailed)
             .unwrap_or_default()

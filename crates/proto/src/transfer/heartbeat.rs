@@ -150,14 +150,18 @@ impl Transfer {
         let info = HeartbeatInfo { path, nonce }.encode();
         if packet.push(&anabranch_wire::Heartbeat { info: &info }).is_ok() {
             let rto = self.paths.fact(path).rto;
-            self.paths.path_mut(path).heartbeat.sent(nonce, rto, now);
+            let machinery = self.paths.path_mut(path);
+            machinery.heartbeat.sent(nonce, rto, now);
+            machinery.probes.asked(now);
         }
     }
 
-    /// Writes a HEARTBEAT into a packet for `path` if one is due.
+    /// Writes a HEARTBEAT or a reachability probe into a packet for `path` if one is due.
     pub(crate) fn write_due_heartbeat(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, now: Instant) {
         if self.paths.path(path).heartbeat.is_due(now) {
             self.write_heartbeat(path, packet, now);
+        } else if self.probe_due(now) == Some(path) {
+            self.write_probe(path, packet, now);
         }
     }
 
@@ -173,17 +177,28 @@ impl Transfer {
         let (is_mtu_probe, effects) = self.mtu_probe_answered(path, info.nonce, now);
         if is_mtu_probe {
             self.reverse_path_works(path, now);
+            if self.damped_until(path, now).is_some() {
+                return effects;
+            }
             return effects.then(self.answered_at_some_time(path, now));
         }
-        let Some(round_trip) = self.paths.path_mut(path).heartbeat.answered(&info, now) else {
+        let machinery = self.paths.path_mut(path);
+        let Some(sent_at) = machinery.heartbeat_answered(&info) else {
             return effects;
         };
-        let sent_at = now - round_trip;
+        if let Some(until) = self.damped_until(path, now) {
+            // The peer is there, but the path carries no data, whatever else it carries: it does not come back now, and its
+            // timeout stays backed off. RFC 9260 §8.3 would have its errors cleared.
+            self.forget_errors();
+            self.reverse_path_works(path, now);
+            self.schedule_heartbeat(path, until);
+            return effects.then(self.answered_without_progress(now));
+        }
         self.paths.rtt_sample(path, sent_at, now);
         self.reverse_path_works(path, now);
         let effects = effects.then(self.heartbeat_proved(path, sent_at, now));
         self.schedule_heartbeat(path, now);
-        effects
+        effects.then(self.answered_without_progress(now))
     }
 
     //= rfc9260 8.3-3, 8.3-6

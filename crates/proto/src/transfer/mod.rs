@@ -11,12 +11,15 @@
 //! | `t3` | the retransmission timer (§6.3.3) |
 //! | `failure` | path failure detection (§8.1, §8.2; RFC 7829) |
 //! | `heartbeat` | heartbeats (§5.4, §8.3) |
+//! | `probing` | probes of paths that do not respond, while data waits |
+//! | `progress` | whether data gets through to a peer that answers |
 //! | `pmtu` | path MTU discovery (RFC 8899) |
 //! | `receive` | received data, and SACKs (§6.2) |
 //! | `reverse_path` | path of SACKs, and whether they arrive (§6.4) |
 //! | `zero_window` | zero window probes (§6.1 A) |
 //! | `sendable` | how much each path may send now (§6.1 B) |
 //! | `plan` | which data is sent next, and on which path |
+//! | `split` | chunks larger than the path MTU, in parts |
 //! | `write` | writing of that data, chunk by chunk |
 //! | `reschedule` | chunk rescheduling when buffers are blocked |
 //! | `duplicate` | duplicates on several paths |
@@ -32,16 +35,21 @@ mod loss;
 mod paths;
 mod plan;
 mod pmtu;
+mod probing;
+mod progress;
 mod receive;
 mod reschedule;
 mod reverse_path;
 mod sendable;
+mod split;
 mod t3;
 mod timers;
 mod write;
 mod zero_window;
 
-use anabranch_policy::catalog::RecoveryChoice;
+use core::time::Duration;
+
+use anabranch_policy::catalog::{ProbingChoice, RecoveryChoice};
 use anabranch_policy::options::RtoParameters;
 use anabranch_policy::{LossEvent, PathFacts, PolicySet, TailProbe};
 use anabranch_types::{Instant, IntervalSet, PathId, Tsn};
@@ -50,10 +58,12 @@ pub(crate) use self::effects::Effects;
 pub(crate) use self::heartbeat::HEARTBEAT_LEN;
 pub(crate) use self::plan::DataPlan;
 
+use self::progress::Stall;
+use self::split::Splitting;
 use self::zero_window::WindowProbe;
 use crate::config::AssociationConfig;
 use crate::path::{Path, PathSet, ProbeBudget, Sizes};
-use crate::recv::{Receiver, ReceiverConfig};
+use crate::recv::{Parts, Receiver, ReceiverConfig};
 use crate::secrets::Secrets;
 use crate::send::{SackWindow, Sender, SenderConfig};
 
@@ -64,10 +74,15 @@ pub(crate) struct Transfer {
     pub(crate) policies: PolicySet,
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
+    /// Chunks of the peer that come in parts.
+    pub(crate) parts: Parts,
+    /// Chunks of ours that leave in parts.
+    pub(crate) splitting: Splitting,
     limits: Limits,
     /// Consecutive errors on all paths together (RFC 9260 §8.1).
     pub(crate) errors: u16,
     window_probe: WindowProbe,
+    stall: Option<Stall>,
     probe_budget: ProbeBudget,
     /// Whether SHUTDOWN or SHUTDOWN ACK was sent, which ends heartbeats on confirmed paths (RFC 9260 §8.3).
     is_finishing: bool,
@@ -75,6 +90,8 @@ pub(crate) struct Transfer {
     scheduler_wakes: Option<Instant>,
     /// Random numbers for nonces and jitter of heartbeats.
     secrets: Secrets,
+    /// Nonces of reachability probes.
+    probe_secrets: Secrets,
     /// Whether the flags of SACKs hold the number of packets that they acknowledge.
     packet_counts: bool,
     /// Sets whose memory the next SACK reuses.
@@ -91,6 +108,10 @@ struct Limits {
     /// Packet sizes of paths.
     sizes: Sizes,
     recovery: RecoveryChoice,
+    /// How far apart reachability probes are; `None` without them.
+    probing: Option<Duration>,
+    /// How long heartbeats may be answered while no data is acknowledged.
+    progress_timeout: Option<Duration>,
 }
 
 /// Counters of SACKs in both directions.
@@ -145,6 +166,8 @@ impl Transfer {
                 interleaving: false,
             })
             .with_nr_sack(config.policies.nr_sack),
+            parts: Parts::default(),
+            splitting: Splitting::default(),
             limits: Limits {
                 max_retransmits: config.max_retransmits,
                 rto: config.rto(),
@@ -153,12 +176,19 @@ impl Transfer {
                     choice: config.policies.path_mtu,
                 },
                 recovery: config.policies.recovery,
+                progress_timeout: config.progress_timeout,
+                probing: match config.policies.probing {
+                    ProbingChoice::Heartbeat(_) => None,
+                    ProbingChoice::Frequent(parameters) => Some(parameters.interval),
+                },
             },
             errors: 0,
             window_probe: WindowProbe::default(),
+            stall: None,
             probe_budget: ProbeBudget::default(),
             is_finishing: false,
             scheduler_wakes: None,
+            probe_secrets: secrets.stream_of(b"path probe nonce"),
             secrets,
             packet_counts: false,
             sack_scratch: [const { IntervalSet::new() }; 2],

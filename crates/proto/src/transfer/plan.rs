@@ -157,8 +157,12 @@ impl Transfer {
             let path = self.policies.retransmission.path_for(&chunk, facts);
             let checked = path.filter(|path| path_facts(facts, *path).is_some_and(PathFacts::can_take_data));
             self.withdraw_credit(granted.clone());
-            if let Some(path) = checked {
-                let path = where_it_fits(self.paths.facts(), path, chunk.bytes);
+            let place = if self.splitting.is_agreed() {
+                checked
+            } else {
+                checked.and_then(|path| where_it_fits(self.paths.facts(), path, chunk.bytes))
+            };
+            if let Some(path) = place {
                 let again = DataPlan::Retransmit {
                     tsn: chunk.tsn,
                     credit: granted.contains(path),
@@ -251,15 +255,17 @@ impl Transfer {
     }
 }
 
-/// Returns `wanted`, or the fastest other path that fits a chunk of `bytes` if `wanted` does not. If none fits, IP has to fragment
-/// the packet, which some networks do not deliver (RFC 9260 §6.9).
-fn where_it_fits(facts: &[PathFacts], wanted: PathId, bytes: u64) -> PathId {
+/// Returns `wanted`, or the fastest other path that fits a chunk of `bytes` if `wanted` does not; `None` if the paths that fit it
+/// cannot take it now. If no usable path fits, IP has to fragment the packet, which some networks do not deliver (RFC 9260 §6.9).
+fn where_it_fits(facts: &[PathFacts], wanted: PathId, bytes: u64) -> Option<PathId> {
     let fits = |path: &PathFacts| u64::from(path.max_data_chunk) >= bytes;
     if path_facts(facts, wanted).is_some_and(fits) {
-        return wanted;
+        return Some(wanted);
     }
-    let others = facts.iter().filter(|path| path.can_take_data() && fits(path));
-    others
-        .min_by_key(|path| (path.srtt, path.id))
-        .map_or(wanted, |path| path.id)
+    let others = || facts.iter().filter(|path| path.is_usable() && fits(path));
+    if others().next().is_none() {
+        return Some(wanted);
+    }
+    let free = others().filter(|path| path.can_take_data());
+    free.min_by_key(|path| (path.srtt, path.id)).map(|path| path.id)
 }

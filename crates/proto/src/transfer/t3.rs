@@ -38,6 +38,7 @@ impl Transfer {
         };
         self.publish(now);
         if counts {
+            self.damp(path, now);
             effects.append(self.error_on(path, now));
         }
         effects

@@ -14,6 +14,7 @@ impl Transfer {
             self.scheduler_wakes,
             self.window_probe.deadline().filter(|_| can_leave),
             self.paths.next_deadline(),
+            self.probe_deadline(),
         ])
     }
 

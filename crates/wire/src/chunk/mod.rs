@@ -12,6 +12,7 @@ mod i_data;
 mod init;
 mod nr_sack;
 mod pad;
+mod part;
 mod sack;
 mod shutdown;
 
@@ -29,6 +30,7 @@ pub use i_data::{FragmentPlace, IData};
 pub use init::{Init, InitAck, OutboundInit};
 pub use nr_sack::{NrSack, OutboundNrSack};
 pub use pad::Pad;
+pub use part::Part;
 pub use sack::{GapBlock, OutboundSack, Sack};
 pub use shutdown::{Shutdown, ShutdownAck, ShutdownComplete};
 
@@ -79,6 +81,8 @@ pub mod kind {
     pub const ASCONF_ACK: u8 = 0x80;
     /// Padding (RFC 4820 §3).
     pub const PAD: u8 = 0x84;
+    /// Part of a DATA or I-DATA chunk; an extension of this project, with a number that IANA has not assigned.
+    pub const PART: u8 = 0xbe;
     /// Address Configuration Change (RFC 5061 §4.1.1).
     pub const ASCONF: u8 = 0xc1;
 }
@@ -147,6 +151,7 @@ impl<'a> RawChunk<'a> {
             kind::AUTH => Auth::decode(reader).map(Chunk::Auth),
             kind::ASCONF => Asconf::decode(reader).map(Chunk::Asconf),
             kind::ASCONF_ACK => AsconfAck::decode(reader).map(Chunk::AsconfAck),
+            kind::PART => Part::decode(reader).map(Chunk::Part),
             kind::PAD => Ok(Chunk::Pad(Pad::of_value(self.value))),
             _ => Ok(Chunk::Unknown(self)),
         }
@@ -228,6 +233,8 @@ pub enum Chunk<'a> {
     AsconfAck(AsconfAck<'a>),
     /// Padding.
     Pad(Pad),
+    /// A part of a chunk of user data.
+    Part(Part<'a>),
     /// An unknown type; [`crate::UnknownAction::of_chunk`] tells what to do.
     Unknown(RawChunk<'a>),
 }
@@ -269,6 +276,7 @@ macro_rules! for_each_variant {
             Chunk::Asconf($chunk) => $body,
             Chunk::AsconfAck($chunk) => $body,
             Chunk::Pad($chunk) => $body,
+            Chunk::Part($chunk) => $body,
             Chunk::Unknown($chunk) => $body,
         }
     };

@@ -1,0 +1,102 @@
+//! Reachability probes of a path: heartbeats beyond those of RFC 9260 §8.3. Does a path that did not respond work again?
+//!
+//! The timer of [`Heartbeat`](super::Heartbeat) waits for an answer until its timeout, which backs off up to RTO.Max, and
+//! each miss is an error. Probes leave at a constant interval beside it, several may be unanswered, and none is an error.
+
+use core::time::Duration;
+
+use anabranch_types::Instant;
+
+/// Probes whose answers are still recognised: with an interval of a second, round trips of up to eight.
+const REMEMBERED: usize = 8;
+
+/// The probes of one path.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ReachabilityProbes {
+    /// When the path stopped responding, or a heartbeat of either kind last left on it.
+    asked_at: Option<Instant>,
+    sent: [Option<Sent>; REMEMBERED],
+    /// Where the next one is noted.
+    next: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    nonce: u64,
+    at: Instant,
+}
+
+impl ReachabilityProbes {
+    /// The path has just stopped responding, or a heartbeat leaves on it.
+    pub(crate) const fn asked(&mut self, now: Instant) {
+        self.asked_at = Some(now);
+    }
+
+    /// When the next one is due, if they leave every `interval`.
+    pub(crate) fn due_at(&self, interval: Duration) -> Instant {
+        self.asked_at
+            .map_or(Instant::ZERO, |asked_at| asked_at + interval)
+    }
+
+    /// A probe with `nonce` leaves.
+    pub(crate) fn sent(&mut self, nonce: u64, now: Instant) {
+        self.asked(now);
+        self.sent[self.next] = Some(Sent { nonce, at: now });
+        self.next = (self.next + 1) % REMEMBERED;
+    }
+
+    /// A heartbeat with `nonce` was answered. If it was a probe, gives when it left; answers to others say nothing new.
+    pub(crate) fn answered(&mut self, nonce: u64) -> Option<Instant> {
+        let probe = self.sent.iter().flatten().find(|sent| sent.nonce == nonce)?.at;
+        self.settle();
+        Some(probe)
+    }
+
+    /// The path responds: no answer is waited for any more.
+    pub(crate) const fn settle(&mut self) {
+        self.sent = [None; REMEMBERED];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, Instant, REMEMBERED, ReachabilityProbes};
+
+    const INTERVAL: Duration = Duration::from_secs(1);
+
+    fn at(seconds: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn probe_is_due_an_interval_after_any_heartbeat() {
+        let mut probes = ReachabilityProbes::default();
+        probes.asked(at(5));
+        assert_eq!(probes.due_at(INTERVAL), at(6));
+        probes.sent(1, at(6));
+        assert_eq!(probes.due_at(INTERVAL), at(7));
+        assert_eq!(probes.due_at(5 * INTERVAL), at(11));
+    }
+
+    #[test]
+    fn late_answer_gives_the_time_of_its_own_probe_once() {
+        let mut probes = ReachabilityProbes::default();
+        for number in 0..3 {
+            probes.sent(number, at(number));
+        }
+        assert_eq!(probes.answered(7), None);
+        assert_eq!(probes.answered(1), Some(at(1)));
+        assert_eq!(probes.answered(1), None);
+        assert_eq!(probes.answered(2), None, "the path had answered");
+    }
+
+    #[test]
+    fn only_the_latest_probes_are_remembered() {
+        let mut probes = ReachabilityProbes::default();
+        for number in 0..=REMEMBERED as u64 {
+            probes.sent(number, at(number));
+        }
+        assert_eq!(probes.answered(0), None);
+        assert_eq!(probes.answered(REMEMBERED as u64), Some(at(REMEMBERED as u64)));
+    }
+}
