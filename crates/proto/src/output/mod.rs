@@ -43,14 +43,8 @@ impl Association {
         max_segments: usize,
     ) -> Option<Transmit> {
         if self.state.is_shutdown_due() {
-            let max_rto = self.config.rto().max;
-            shutdown::advance(
-                &mut self.state,
-                &mut self.control,
-                &mut self.transfer,
-                max_rto,
-                now,
-            );
+            let (state, control) = (&mut self.state, &mut self.control);
+            shutdown::advance(state, control, &mut self.transfer, self.config.rto().max, now);
         }
         if self.state.changes_addresses() {
             let effects = self.addresses.advance(&mut self.transfer, now);
@@ -63,12 +57,12 @@ impl Association {
         if let Some((path, size)) = packet::repeated_answer(self, buffer) {
             return Some(transmit_over(path, size));
         }
-        let header = packet::header(self, self.peer.tag);
-        let may_probe = !self.control.is_waiting();
-        if let Some((path, size)) = self.transfer.write_unplanned(header, buffer, may_probe, now) {
-            return Some(transmit(self, path, size));
-        }
         let (plan, first) = loop {
+            let header = packet::header(self, self.peer.tag);
+            let may_probe = !self.control.is_waiting();
+            if let Some((path, size)) = self.transfer.write_unplanned(header, buffer, may_probe, now) {
+                return Some(transmit(self, path, size));
+            }
             let parts = Parts {
                 state: &self.state,
                 control: &self.control,
@@ -84,8 +78,7 @@ impl Association {
             if written > 0 && plan.oversize.is_some() && self.transfer.splitting.is_agreed() {
                 let packet = buffer.split_off(buffer.len() - written);
                 self.transfer.splitting.begin(plan.path, &packet);
-                let part = self.transfer.write_part(header, buffer, now);
-                return part.map(|(path, size)| transmit(self, path, size));
+                continue;
             }
             if written > 0 {
                 break (plan, written);
