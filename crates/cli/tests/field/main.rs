@@ -4,6 +4,7 @@
 #![cfg(test)]
 #![cfg(target_os = "linux")]
 
+mod changes;
 #[expect(dead_code, reason = "the tests of the program use the rest")]
 #[path = "../program/harness.rs"]
 mod harness;

@@ -90,6 +90,11 @@ impl Host {
         check(&mut self.line(line));
     }
 
+    /// Runs a command line that may fail, for instance because nothing is there to delete.
+    pub(crate) fn try_run(&self, line: &str) -> bool {
+        succeeds(&mut self.line(line))
+    }
+
     fn line(&self, line: &str) -> Command {
         let mut words = line.split_whitespace();
         let mut command = self.command(words.next().unwrap());
@@ -132,6 +137,13 @@ impl Host {
         self.run(&format!("ip address add {address} dev {device}{nodad}"));
     }
 
+    /// Gives `device` another address; a NAT forgets the mappings to the old one.
+    pub(crate) fn replace_address(&self, device: &str, old: &str, new: &str) {
+        self.run(&format!("ip address delete {old} dev {device}"));
+        self.add_address(device, new);
+        self.try_run("conntrack -F");
+    }
+
     /// Limits what leaves by `device`, with a queue of 30 ms.
     pub(crate) fn shape(&self, device: &str, mbit: u32) {
         self.run(&format!(
@@ -144,6 +156,12 @@ impl Host {
         self.run("nft add table ip nat");
         self.run("nft add chain ip nat leave { type nat hook postrouting priority 100 ; }");
         self.map_ports(device, "");
+    }
+
+    /// Forgets all mappings, as a router does that is switched off and on: the next ones have ports of the range `ports`.
+    pub(crate) fn restart_nat(&self, device: &str, ports: &str) {
+        self.map_ports(device, ports);
+        self.try_run("conntrack -F");
     }
 
     fn map_ports(&self, device: &str, ports: &str) {

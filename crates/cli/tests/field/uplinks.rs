@@ -50,6 +50,24 @@ impl Uplinks {
         Self::make_behind(settings, |_, upstream| upstream)
     }
 
+    /// The same behind one more NAT, that of a carrier: the server sees a single address.
+    pub(crate) fn make_behind_one_address(settings: Settings) -> Option<Self> {
+        Self::make_behind(settings, |network, upstream| {
+            let carrier = network.router("cgn");
+            let inner = network.switch("inner");
+            carrier.plug_into("outside", &upstream.switch, "cgn");
+            carrier.add_address("outside", &format!("{}.9/24", upstream.subnet));
+            carrier.masquerade("outside");
+            carrier.plug_into("inside", &inner, "cgn");
+            carrier.add_address("inside", "100.64.0.1/24");
+            Upstream {
+                switch: inner,
+                subnet: "100.64.0",
+                gateway: Some("100.64.0.1".to_owned()),
+            }
+        })
+    }
+
     /// With what `extend` puts between the providers' routers and the server.
     fn make_behind(
         settings: Settings,
@@ -131,6 +149,12 @@ impl Uplinks {
             self.client
                 .run(&format!("ip rule add from {address} table {table}"));
         }
+    }
+
+    /// Removes the address and the routes of uplink `number`.
+    pub(crate) fn take_down(&self, number: usize) {
+        self.client
+            .run(&format!("ip address flush dev {} scope global", device(number)));
     }
 }
 
