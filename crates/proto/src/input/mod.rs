@@ -53,30 +53,27 @@ impl Association {
             Arrived::Rebound(path) => Some(path),
             Arrived::Unknown => None,
         };
-        // A genuine request to add the source address is preferred to a guess.
-        let path = self.introduce(now, arrival, packet);
-        let path = path.or_else(|| self.rebind(known?, now, arrival));
-        if let Some(path) = path {
+        // An authenticated request to add the source address is preferred to a guess.
+        if (known.is_none() || self.state.is_connected())
+            && let Some(path) = self.introduce(now, arrival, packet)
+        {
             self.transfer.paths.path_mut(path).heard_at = Some(now);
             return Some(path);
         }
-        // Its heartbeats are not answered, for a second path has to join. Answers to an ASCONF go to where it came from.
-        let asks = |kind| packet.chunks().flatten().any(|raw| raw.kind == kind);
-        known.filter(|_| ![kind::HEARTBEAT, kind::ASCONF].into_iter().any(asks))
-    }
-
-    /// The tag is right, so the packet is from the peer, but from another port than that of `path`. If nothing was received from
-    /// the known port of late, a NAT has a new binding, and packets go to the new port (RFC 6951 §5.4). Otherwise both ports may be
-    /// paths of their own behind one public address, which would take the packets from each other.
-    ///
-    /// A path out of use is probed at once, since the port may be the reason: that of an added address is a guess, and a NAT may
-    /// have forgotten the one that worked.
-    fn rebind(&mut self, path: PathId, now: Instant, arrival: &PathAddr) -> Option<PathId> {
+        let path = known?;
         if !self.transfer.paths.path(path).is_silent(now) {
-            return None;
+            // Both ports may be paths of their own behind one public address, which would take the packets from each other. A second
+            // path has to join, so its heartbeats are not answered. An ASCONF ACK goes to the source of the ASCONF.
+            let asks = |kind| packet.chunks().flatten().any(|raw| raw.kind == kind);
+            let is_request = [kind::HEARTBEAT, kind::ASCONF].into_iter().any(asks);
+            return (!is_request).then_some(path);
         }
+        // The tag is right, so the packet is from the peer, and a NAT has a new binding: packets are sent to the new port
+        // (RFC 6951 §5.4). If the path is unusable, the old port may have been the reason, so it is probed again at once: the port of
+        // an added address is a guess, and a NAT may have lost a binding that worked.
         let effects = self.addresses.rebind(&mut self.transfer, path, arrival.remote);
         self.apply(effects);
+        self.transfer.paths.path_mut(path).heard_at = Some(now);
         if self.state.is_connected() {
             self.transfer.probe_rebound(path, now);
         }

@@ -54,7 +54,9 @@ impl Association {
             let (path, size) = packet::last_words(self, words, buffer);
             return Some(transmit(self, path, size));
         }
-        if let Some((path, size)) = packet::repeated_answer(self, buffer) {
+        if let Some((path, answer)) = self.addresses.take_repeated()
+            && let Some(size) = packet::repeated_answer(self, &answer, buffer)
+        {
             return Some(transmit_over(path, size));
         }
         let (plan, first) = loop {

@@ -5,11 +5,11 @@
 use alloc::vec::Vec;
 
 use anabranch_policy::catalog::NrSackChoice;
-use anabranch_types::{Instant, PathAddr, PathId, VerificationTag};
+use anabranch_types::{Instant, PathId, VerificationTag};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{
-    CommonHeader, CookieAck, CookieEcho, OutboundAbort, OutboundError, OutboundHeartbeatAck, PacketBuilder,
-    Shutdown, ShutdownAck, ShutdownComplete,
+    CommonHeader, CookieAck, CookieEcho, OutboundAbort, OutboundAsconfAck, OutboundError,
+    OutboundHeartbeatAck, PacketBuilder, Shutdown, ShutdownAck, ShutdownComplete,
 };
 
 use super::plan::{Lead, TransmitPlan};
@@ -159,19 +159,19 @@ pub(super) fn last_words(
     (path, packet.finish_unsealed())
 }
 
-/// The answer to an ASCONF that goes to where no path leads: between which addresses, and its length.
+/// Writes an ASCONF ACK to an address that no path leads to, and returns its length.
 pub(super) fn repeated_answer(
-    association: &mut Association,
+    association: &Association,
+    answer: &OutboundAsconfAck,
     buffer: &mut Vec<u8>,
-) -> Option<(PathAddr, usize)> {
-    let (path, answer) = association.addresses.take_repeated()?;
+) -> Option<usize> {
     let authentication = association.authentication.as_ref()?;
     let paths = &association.transfer.paths;
     let limit = usize::from(paths.fact(paths.best()).max_packet);
     let mut packet = PacketBuilder::new(buffer, header(association, association.peer.tag), limit);
-    let pushed = authentication.push(&mut packet, &[answer]);
+    let pushed = authentication.push(&mut packet, core::slice::from_ref(answer));
     debug_assert!(pushed.is_ok(), "ASCONF ACKs are kept short");
-    Some((path, packet.finish_unsealed()))
+    Some(packet.finish_unsealed())
 }
 
 //= rfc9260 1.3-2, 8.5-1
