@@ -10,6 +10,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 
 use anabranch_types::{Instant, Tsn, VerificationTag};
+use anabranch_wire::chunk::kind;
 use hmac::{KeyInit as _, Mac as _};
 
 use crate::auth::KeyVector;
@@ -33,6 +34,8 @@ const HAS_TIE_TAGS: u8 = 0x01;
 const HAS_EXTENSIONS: u8 = 0x02;
 const HAS_VECTOR: u8 = 0x04;
 const COMES_FROM_IPV6: u8 = 0x08;
+/// PART is among the extensions. As a flag it costs no byte.
+const TAKES_PARTS: u8 = 0x10;
 
 /// Content of a cookie.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -192,13 +195,15 @@ impl Cookie {
     //= rfc4895 6.3-16
     //= rfc9260 3.3.11-3, 5.1.3-7
     fn encode(&self, bytes: &mut Vec<u8>) {
-        let extensions = self.extensions.to_bytes();
+        let mut extensions = self.extensions.to_bytes();
+        extensions.retain(|listed| *listed != kind::PART);
         // Absent fields take no space: an INIT ACK for the smallest INIT has no byte to spare.
         let flags = [
             (self.tie_tags.is_some(), HAS_TIE_TAGS),
             (!extensions.is_empty(), HAS_EXTENSIONS),
             (self.vector.is_some(), HAS_VECTOR),
             (self.source.is_ipv6(), COMES_FROM_IPV6),
+            (self.extensions.contains(kind::PART), TAKES_PARTS),
         ];
         let set = flags.iter().filter(|(is_set, _)| *is_set);
         bytes.push(set.fold(0, |flags, (_, flag)| flags | flag));
@@ -257,7 +262,7 @@ impl Cookie {
             outbound_streams,
             inbound_streams,
             tie_tags,
-            extensions: ChunkKinds::from_bytes(extensions),
+            extensions: ChunkKinds::from_bytes(extensions).with(kind::PART, has(TAKES_PARTS)),
             vector: has(HAS_VECTOR).then(|| KeyVector::from_bytes(vector)),
             source,
             listed,
