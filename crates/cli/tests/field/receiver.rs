@@ -56,7 +56,7 @@ fn closed_port_behind_a_router_is_reported_without_waiting_for_the_timeout() {
     let outbox = tempfile::tempdir().unwrap();
     let path = file(&outbox, "small.bin", 1_000);
     let mut command = anabranch_on(&uplinks.client);
-    // The deadline of the command, two minutes, would come before this timeout.
+    // The harness kills the program before this timeout.
     command
         .args(["send", "--to", SERVER, "--timeout", "10min"])
         .arg(&path);

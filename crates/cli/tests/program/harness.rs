@@ -4,9 +4,15 @@ use std::io::{BufRead, BufReader, Lines};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+/// No program of these tests runs longer; one that hangs is killed, and fails its test.
+const DEADLINE: Duration = Duration::from_secs(240);
 
 /// The file of the program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_anabranch");
@@ -54,18 +60,31 @@ pub(crate) fn run(arguments: &[&str]) -> Output {
     anabranch().args(arguments).output().unwrap()
 }
 
-/// A child that writes events; killed when dropped.
+/// A child that writes events; killed when dropped, or at the deadline.
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
+    /// Ends the wait for the deadline when dropped.
+    _watched: Sender<()>,
 }
 
 impl Running {
     pub(crate) fn start(command: &mut Command) -> Self {
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        Self { child, lines }
+        let (watched, ended) = mpsc::channel();
+        let number = child.id();
+        thread::spawn(move || {
+            if ended.recv_timeout(DEADLINE) == Err(RecvTimeoutError::Timeout) {
+                send_signal(number, "-KILL");
+            }
+        });
+        Self {
+            child,
+            lines,
+            _watched: watched,
+        }
     }
 
     /// The next event of this name; those before it are skipped.
@@ -112,15 +131,9 @@ impl Running {
         self.signal("-HUP");
     }
 
-    fn signal(&self, name: &str) {
-        let number = self.child.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args([name, &number])
-                .status()
-                .unwrap()
-                .success()
-        );
+    /// Sends it a signal, as `kill` names it.
+    pub(crate) fn signal(&self, name: &str) {
+        assert!(send_signal(self.child.id(), name));
     }
 
     /// Whether it handles Ctrl-C itself by now (Linux).
@@ -143,6 +156,12 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Sends a signal to a process; whether there was one.
+pub(crate) fn send_signal(process: u32, name: &str) -> bool {
+    let status = Command::new("kill").args([name, &process.to_string()]).status();
+    status.is_ok_and(|status| status.success())
 }
 
 /// A receiver, its folder, and where it listens.
