@@ -4,6 +4,7 @@
 mod addresses;
 mod closing;
 mod common;
+mod heartbeats;
 mod many;
 mod messages;
 mod paths;
