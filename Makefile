@@ -71,6 +71,10 @@ soak: ## run 1,000 associations for 30 simulated minutes of path failures: no le
 	ANABRANCH_SOAK_ASSOCIATIONS=1000 ANABRANCH_SOAK_ROUNDS=6 ANABRANCH_SOAK_SECONDS=300 \
 	  $(CARGO) test --release --package anabranch-tests --test soak -- --nocapture
 
+.PHONY: field
+field: setup ## send files through random network namespaces that change, as root (N=200 SEED=1 ANABRANCH_PARALLEL=8)
+	@scripts/field $(if $(filter file,$(origin N)),200,$(N)) $(SEED)
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target (S=60 seconds each)
 	@scripts/fuzz $(S)

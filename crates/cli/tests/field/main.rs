@@ -16,3 +16,5 @@ mod receiver;
 mod transfer;
 mod uplinks;
 mod words;
+mod world;
+mod worlds;

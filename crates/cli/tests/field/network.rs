@@ -6,25 +6,47 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A set of namespaces that belong together. There is one at a time: its links share the processor.
+/// A set of namespaces that belong together.
 #[derive(Debug)]
 pub(crate) struct Network {
     prefix: String,
     hosts: Vec<Host>,
-    _turn: MutexGuard<'static, ()>,
+    _turn: Option<Turn>,
+}
+
+/// The right to have networks: links share the processor, so that one test at a time has it.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    _guard: MutexGuard<'static, ()>,
+}
+
+impl Turn {
+    pub(crate) fn take() -> Self {
+        static TURN: Mutex<()> = Mutex::new(());
+        // A test that failed has taken its namespaces away.
+        let _guard = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        Self { _guard }
+    }
 }
 
 impl Network {
     /// An empty network; `None` without the right to make namespaces.
     pub(crate) fn new() -> Option<Self> {
+        Self::make(Some(Turn::take()))
+    }
+
+    /// The same beside others of a test that has taken its turn.
+    pub(crate) fn beside_others(_turn: &Turn) -> Option<Self> {
+        Self::make(None)
+    }
+
+    fn make(turn: Option<Turn>) -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        static TURN: Mutex<()> = Mutex::new(());
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let mut network = Self {
             prefix: format!("field-{}-{number}", std::process::id()),
             hosts: Vec::new(),
-            // A test that failed has taken its namespaces away.
-            _turn: TURN.lock().unwrap_or_else(PoisonError::into_inner),
+            _turn: turn,
         };
         let probe = network.namespace("probe");
         succeeds(&mut ip(&["netns", "add", &probe])).then(|| {
@@ -146,8 +168,13 @@ impl Host {
 
     /// Limits what leaves by `device`, with a queue of 30 ms.
     pub(crate) fn shape(&self, device: &str, mbit: u32) {
+        self.shape_with_queue(device, mbit, 30);
+    }
+
+    /// Limits what leaves by `device`, with a queue of `queue_ms`.
+    pub(crate) fn shape_with_queue(&self, device: &str, mbit: u32, queue_ms: u32) {
         self.run(&format!(
-            "tc qdisc replace dev {device} root tbf rate {mbit}mbit burst 16kb latency 30ms"
+            "tc qdisc replace dev {device} root tbf rate {mbit}mbit burst 16kb latency {queue_ms}ms"
         ));
     }
 
@@ -177,7 +204,12 @@ impl Host {
 
     /// Forwards everything again.
     pub(crate) fn forward_all(&self) {
-        self.run("nft delete table inet filter");
+        self.forward_all_of("filter");
+    }
+
+    /// Forwards again what `table` dropped.
+    pub(crate) fn forward_all_of(&self, table: &str) {
+        self.run(&format!("nft delete table inet {table}"));
     }
 
     /// Has batches of datagrams segmented before they leave by `device`: a filter on their way would see them as one packet.
@@ -187,9 +219,16 @@ impl Host {
 
     /// Drops what matches `rule` on its way through this router, in the syntax of nft.
     pub(crate) fn drop_forwarded(&self, rule: &str) {
-        self.run("nft add table inet filter");
-        self.run("nft add chain inet filter through { type filter hook forward priority 0 ; }");
-        self.run(&format!("nft add rule inet filter through {rule} drop"));
+        self.drop_forwarded_in("filter", rule);
+    }
+
+    /// The same in a table of its own, which can be deleted alone.
+    pub(crate) fn drop_forwarded_in(&self, table: &str, rule: &str) {
+        self.run(&format!("nft add table inet {table}"));
+        self.run(&format!(
+            "nft add chain inet {table} through {{ type filter hook forward priority 0 ; }}"
+        ));
+        self.run(&format!("nft add rule inet {table} through {rule} drop"));
     }
 }
 
