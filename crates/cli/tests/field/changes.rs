@@ -101,6 +101,42 @@ fn nat_that_is_restarted_in_mid_transfer_carries_again() {
     assert!(carried(&summary)[1] > 20_000_000, "{summary}");
 }
 
+#[test]
+fn nat_of_the_only_uplink_that_is_restarted_in_mid_transfer_goes_on() {
+    let Some((uplinks, transfer)) = begin(ONE_UPLINK, 20_000_000) else {
+        return;
+    };
+    uplinks.isps[0].restart_nat("wan", "20000-30000");
+    let summary = transfer.finish();
+    assert_eq!(carried(&summary).len(), 1, "{summary}");
+}
+
+/// The provider's router translates, and that of its carrier once more; then both forget their mappings.
+#[test]
+fn two_nats_in_series_that_are_restarted_go_on() {
+    let made = needs_root("network namespaces", || {
+        Uplinks::make_behind_one_address(ONE_UPLINK)
+    });
+    let Some(uplinks) = made else { return };
+    let order = Order {
+        client: &uplinks.client,
+        server: &uplinks.server,
+        bytes: 30_000_000,
+        send: &["--to", SERVER],
+        recv: &["--listen", SERVER],
+    };
+    let mut transfer = order.start();
+    transfer.sender.event("progress");
+    uplinks.isps[0].restart_nat("wan", "20000-30000");
+    transfer.sender.event("progress");
+    uplinks
+        .carrier
+        .as_ref()
+        .unwrap()
+        .restart_nat("outside", "30001-40000");
+    transfer.finish();
+}
+
 /// Each packet of the fast uplink has another public address from now on.
 #[test]
 fn new_public_address_of_one_of_two_uplinks_carries_again() {

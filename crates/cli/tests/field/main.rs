@@ -1,6 +1,6 @@
 //! Transfers over networks as they are in the field: NATs, routes, packet sizes and addresses that change.
 //!
-//! Needs root, Debian's iproute2, nftables and conntrack.
+//! Needs root, Debian's iproute2, nftables, conntrack and tayga.
 #![cfg(test)]
 #![cfg(target_os = "linux")]
 
@@ -9,10 +9,13 @@ mod changes;
 #[path = "../program/harness.rs"]
 mod harness;
 mod nat;
+mod nat64;
 mod network;
 mod outage;
 mod packet_size;
 mod receiver;
+mod suspension;
+mod temporary_addresses;
 mod transfer;
 mod uplinks;
 mod words;

@@ -26,9 +26,12 @@ pub(crate) struct Uplinks {
     pub(crate) client: Host,
     pub(crate) isps: Vec<Host>,
     pub(crate) server: Host,
-    switch: Host,
+    /// The NAT behind the routers of the providers, if there is one.
+    pub(crate) carrier: Option<Host>,
+    /// What the server and the outermost routers are plugged into.
+    pub(crate) switch: Host,
+    pub(crate) network: Network,
     settings: Settings,
-    network: Network,
 }
 
 /// The server's address.
@@ -40,8 +43,8 @@ struct Upstream {
     switch: Host,
     /// The first three numbers of the addresses there.
     subnet: &'static str,
-    /// The router that leads to the server, if that is not in the same network.
-    gateway: Option<String>,
+    /// The router that leads to the server, if that is not in the same network, and its address.
+    gateway: Option<(Host, String)>,
 }
 
 impl Uplinks {
@@ -63,7 +66,7 @@ impl Uplinks {
             Upstream {
                 switch: inner,
                 subnet: "100.64.0",
-                gateway: Some("100.64.0.1".to_owned()),
+                gateway: Some((carrier, "100.64.0.1".to_owned())),
             }
         })
     }
@@ -89,6 +92,7 @@ impl Uplinks {
             client,
             isps: Vec::new(),
             server,
+            carrier: upstream.gateway.clone().map(|(carrier, _)| carrier),
             switch,
             settings,
             network,
@@ -106,7 +110,7 @@ impl Uplinks {
         isp.plug_into("wan", &upstream.switch, &format!("isp{number}"));
         isp.add_address("lan", &format!("{}/24", gateway(number)));
         isp.add_address("wan", &format!("{outside}/24"));
-        if let Some(gateway) = &upstream.gateway {
+        if let Some((_, gateway)) = &upstream.gateway {
             isp.run(&format!("ip route add default via {gateway}"));
         }
         isp.shape("wan", self.settings.rates[number]);
