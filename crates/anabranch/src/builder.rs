@@ -151,8 +151,8 @@ impl EndpointBuilder {
     }
 
     /// Follows the addresses that this host gets and loses, for [sockets at unspecified addresses](Self::local). New
-    /// associations use the addresses of their time; the peers of existing ones are told by ASCONF (RFC 5061), if they
-    /// support that, and paths from new addresses are confirmed and used. Linux only; elsewhere it has no effect.
+    /// associations use the current addresses. Existing ones announce changes by ASCONF (RFC 5061) if the peer supports it,
+    /// and use paths from new addresses once they are confirmed. Linux only; elsewhere this has no effect.
     ///
     /// For single sockets see [`InterfaceChanges`] and [`Endpoint::add_local`].
     #[must_use]
@@ -184,7 +184,7 @@ impl EndpointBuilder {
             follows_interfaces,
             observer,
         } = self;
-        // Before the addresses are listed, so that no change is missed.
+        // Watch before the addresses are listed, so that no change is missed.
         #[cfg(target_os = "linux")]
         let changes = follows_interfaces.then(InterfaceChanges::start).transpose()?;
         #[cfg(not(target_os = "linux"))]

@@ -78,9 +78,9 @@ impl Endpoint {
         state.sockets.iter().map(|socket| socket.local_addr()).collect()
     }
 
-    /// Opens one more UDP socket, at `local`, for new associations and for those that are told so by
-    /// [`Association::add_local_address`]. Port 0 takes a free one; the actual address is returned. If a wildcard socket of
-    /// this endpoint covers `local` already, that one is used.
+    /// Opens one more UDP socket, at `local`, for new associations and for those to which
+    /// [`Association::add_local_address`] adds it. Port 0 takes a free one; the actual address is returned. If a wildcard
+    /// socket of this endpoint covers `local` already, that one is used.
     ///
     /// # Errors
     ///

@@ -171,12 +171,13 @@ pub(crate) struct Watched<T> {
     errors: Mutex<ErrorWatch>,
 }
 
-/// A second descriptor of the same socket. tokio watches it and never reads or writes: batches and control messages
-/// are handled by the transport.
+/// A second descriptor of the same socket. tokio only watches its readiness; the transport sends and receives, because it
+/// needs batches and control messages.
 #[derive(Debug)]
 struct Watch {
     socket: Arc<tokio::net::UdpSocket>,
-    /// An ICMP message arrived since it was opened. tokio takes such a socket for closed, and so for writable, for good.
+    /// Whether an ICMP message arrived since this descriptor was opened. After that, tokio reports the socket as writable
+    /// for ever.
     is_worn: bool,
 }
 
@@ -216,9 +217,9 @@ impl<T: Transport> Watched<T> {
         self.errors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Watches a fresh descriptor in place of a worn one. Whoever waits to receive waits at the fresh one from now on.
+    /// Replaces a worn descriptor by a new one. A task that waits to receive then waits on the new descriptor.
     fn renew(&self, cx: &mut Context<'_>) {
-        // If descriptors have run out, the worn one makes the driver try more often than necessary.
+        // Without a free descriptor the old one stays, and the driver tries to send more often than necessary.
         let Ok(fresh) = Watch::open(&self.transport) else {
             return;
         };
@@ -232,10 +233,10 @@ impl<T: Transport> Watched<T> {
     }
 }
 
-/// Waits for the error queue of a socket to be filled.
+/// Waits until the error queue of a socket has a message.
 struct ErrorWatch {
     socket: Arc<tokio::net::UdpSocket>,
-    /// Whether the system fills it.
+    /// Whether the system puts ICMP messages into the queue.
     is_kept: bool,
     /// `None` while the queue is read.
     filled: Option<Pin<Box<dyn Future<Output = io::Result<()>> + Send>>>,
@@ -252,7 +253,7 @@ impl ErrorWatch {
         errors
     }
 
-    /// Ready while the queue may have something.
+    /// Ready while the queue may have a message.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(filled) = &mut self.filled else {
             return Poll::Ready(());
@@ -263,13 +264,13 @@ impl ErrorWatch {
             return Poll::Pending;
         }
         self.filled = None;
-        // What comes from now on is told again.
+        // Clears the readiness, so that further messages are reported.
         let taken = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
         let _ = self.socket.try_io(Interest::ERROR, taken);
         Poll::Ready(())
     }
 
-    /// The queue is empty: waits for the next message.
+    /// Waits for the next message, because the queue is empty.
     fn rest(&mut self) {
         let socket = Arc::clone(&self.socket);
         self.filled = Some(Box::pin(
@@ -326,7 +327,7 @@ impl<T: Transport> Socket for Watched<T> {
         let mut errors = self.errors();
         if !errors.is_kept {
             errors.is_kept = true;
-            // Without it, all is as if no message came.
+            // If this fails, no ICMP messages are received, which is harmless.
             let _ = self.transport.keep_icmp();
         }
         loop {
@@ -334,7 +335,7 @@ impl<T: Transport> Socket for Watched<T> {
             self.watch_mut().is_worn = true;
             match self.transport.take_icmp() {
                 Ok(Some(message)) => return Poll::Ready(message),
-                // An error that is not that of a message clears with the next one.
+                // Any other error does not stay: the next message replaces it.
                 Ok(None) | Err(_) => errors.rest(),
             }
         }

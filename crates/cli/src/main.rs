@@ -1,5 +1,5 @@
-//! Command-line program: file transfer over several paths (`send`, `recv`), a test of uplinks (`check`), a demonstration (`demo`), and experiments in
-//! the simulator (`lab`).
+//! Command-line program: file transfer over several paths (`send`, `recv`), a test of uplinks (`check`), a demonstration
+//! (`demo`), and experiments in the simulator (`lab`).
 //!
 //! | folder | contents |
 //! |---|---|
@@ -38,7 +38,7 @@ const VERSION: &str = env!("ANABRANCH_VERSION");
 /// Commit that the program was built from; empty if unknown.
 const COMMIT: &str = env!("ANABRANCH_COMMIT");
 
-/// How long the last lines may take to be read before it is looked whether the user interrupts.
+/// Interval at which the program checks whether its last lines were read.
 const DRAIN_TIME: Duration = Duration::from_millis(200);
 
 fn main() -> ExitCode {
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
     ExitCode::from(failure.as_ref().map_or(0, Failure::exit_code))
 }
 
-/// Waits for the reader of the output, until it has everything or the user interrupts.
+/// Waits until the reader has read all output or the user interrupts.
 fn drain(reporter: &dyn Reporter) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let waiting = async {
@@ -78,7 +78,7 @@ fn drain(reporter: &dyn Reporter) {
         };
         interrupt.or(drained).await
     };
-    // Without a runtime, what is not read by now is lost.
+    // Without a runtime, unread output is lost.
     let _ = runtime.map(|runtime| runtime.block_on(waiting));
 }
 

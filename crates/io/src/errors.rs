@@ -46,8 +46,8 @@ pub fn classify(error: &Error) -> ErrorClass {
     }
 }
 
-/// Whether `error` may be that of an earlier datagram, about which an ICMP message came (ip(7), `IP_RECVERR`): then the
-/// call did nothing, and the next one may succeed.
+/// Whether `error` may belong to an earlier datagram, for which an ICMP message arrived (ip(7), `IP_RECVERR`). The call
+/// then had no effect, and the next one may succeed.
 pub(crate) fn may_be_pending(error: &Error) -> bool {
     matches!(
         error.raw_os_error(),

@@ -1,7 +1,7 @@
-//! ICMP messages about packets that a socket sent. Which packet is each about, and what does it say?
+//! ICMP messages about sent packets. To which packet does a message belong, and what does it report?
 //!
-//! Linux keeps them in the error queue of the socket (`IP_RECVERR`, ip(7)) together with the part of the packet that they
-//! quote. Whether a message is believed is up to who knows what was sent: this file only reads.
+//! Linux keeps them in the error queue of the socket (`IP_RECVERR`, ip(7)), together with the part of the packet that they
+//! quote. This module only reads them; the core decides whether a message is genuine.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,19 +10,19 @@ use std::net::{IpAddr, SocketAddr};
 pub struct IcmpMessage {
     /// The destination of the packet.
     pub destination: SocketAddr,
-    /// The sender of the message: the destination itself, or a router on the way; `None` if the system does not tell.
+    /// The sender of the message: the destination itself, or a router on the way; `None` if unknown.
     pub reporter: Option<IpAddr>,
     /// Its type and code.
     pub kind: IcmpKind,
-    /// The beginning of the quoted packet, without the headers of IP and UDP: SCTP. Empty if the message quotes no more than
-    /// those (RFC 792 requires 64 bits).
+    /// The beginning of the quoted SCTP packet, without the headers of IP and UDP. Empty if the message quotes nothing
+    /// after them (RFC 792 requires 64 bits).
     pub quoted: Vec<u8>,
 }
 
 /// Types and codes of ICMP messages, as far as they differ in their consequences.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IcmpKind {
-    /// No program has the port (type 3, code 3; ICMPv6 type 1, code 4).
+    /// No program uses the port (type 3, code 3; ICMPv6 type 1, code 4).
     PortUnreachable,
     /// Destination unreachable for another reason: no route, a host that is down, or a firewall.
     Unreachable,
@@ -43,13 +43,13 @@ pub(crate) mod queue {
 
     use super::{IcmpKind, IcmpMessage};
 
-    /// Bytes of the quoted packet that are read: the common header and the first chunk of SCTP are enough.
+    /// Maximum number of bytes read of the quoted packet: enough for the common header and the first chunk of SCTP.
     const QUOTED: usize = 64;
 
-    /// Room for the control messages of one ICMP message.
+    /// Buffer size for the control messages of one ICMP message.
     const CONTROL: usize = 512;
 
-    /// Has the system keep ICMP messages for `socket`.
+    /// Makes the system keep ICMP messages for `socket`.
     pub(crate) fn enable(socket: &Socket, is_ipv6: bool) -> io::Result<()> {
         if is_ipv6 {
             setsockopt(socket, Ipv6RecvErr, &true)?;
@@ -76,7 +76,7 @@ pub(crate) mod queue {
             let said = received.cmsgs()?.find_map(|message| said(&message));
             let destination = received.address.as_ref().and_then(address);
             let length = received.bytes;
-            // Others are errors of this host, which the call that sent the packet has returned already.
+            // Other errors are local, and the call that sent the packet has returned them already.
             if let Some(((kind, reporter), destination)) = said.zip(destination) {
                 return Ok(Some(IcmpMessage {
                     destination,

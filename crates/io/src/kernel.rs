@@ -17,7 +17,7 @@ use crate::icmp::{IcmpMessage, queue};
 /// several paths that does not fit is lost like any other packet.
 const SOCKET_BUFFER: usize = 4 << 20;
 
-/// How often a call is repeated because the system returned the error of an earlier datagram instead. Each call clears one.
+/// Maximum number of repetitions of a call that returned the error of an earlier datagram. Each call clears one error.
 const PENDING_ERRORS: u32 = 3;
 
 /// A bound, non-blocking datagram socket with all offloads that the system supports.
@@ -147,7 +147,7 @@ impl AsFd for Kernel {
     }
 }
 
-/// The result of `call` itself, not the error of an earlier datagram about which an ICMP message came.
+/// The result of `call` itself, instead of the error of an earlier datagram for which an ICMP message arrived.
 fn past_pending<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let mut result = call();
     for _ in 0..PENDING_ERRORS {

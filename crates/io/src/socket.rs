@@ -34,8 +34,8 @@ pub trait Transport: AsFd + fmt::Debug + Send + Sync {
     /// `WouldBlock` if nothing has arrived. See [`classify`](crate::classify) for all others.
     fn try_receive(&self, incoming: &mut [Incoming]) -> io::Result<usize>;
 
-    /// Has the system keep ICMP messages about packets of this socket from now on. They have to be [taken](Self::take_icmp):
-    /// they fill the receive buffer otherwise.
+    /// Makes the system keep ICMP messages about packets of this socket. They have to be [taken](Self::take_icmp), because
+    /// they take space in the receive buffer.
     ///
     /// # Errors
     ///
@@ -89,7 +89,8 @@ pub trait Socket: fmt::Debug + Send + Sync {
     /// See [`classify`](crate::classify); never `WouldBlock`.
     fn poll_receive(&self, cx: &mut Context<'_>, incoming: &mut [Incoming]) -> Poll<io::Result<usize>>;
 
-    /// The next ICMP message about a packet of this socket since this was called first. Sockets that have none are never ready.
+    /// The next ICMP message about a packet of this socket. Only messages that arrive after the first call are returned.
+    /// Sockets without ICMP messages are never ready.
     fn poll_icmp(&self, cx: &mut Context<'_>) -> Poll<IcmpMessage> {
         let _ = cx;
         Poll::Pending

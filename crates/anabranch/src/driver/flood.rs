@@ -1,8 +1,8 @@
-//! Floods of INITs. Which of many are answered? Those of each source in turn, so that the INIT of a new peer is answered beside any
-//! number from a few sources; and everything else comes first.
+//! Order in which received packets are handled during a flood of INITs. INITs of each source address are handled in turn,
+//! so that the INIT of a new peer is answered although a few sources send many. All other packets are handled before INITs.
 //!
-//! What arrives is read before the state is locked, because the socket must not overflow: what it drops is drawn from all
-//! alike. INITs beyond the number that one round can answer are dropped here, which costs least.
+//! Packets are read before the state is locked, because a full socket buffer drops packets of all kinds. INITs beyond the
+//! number that one round can answer are dropped here, where dropping is cheapest.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use std::ops::Range;
 use anabranch_io::Incoming;
 use anabranch_types::{Ecn, PathAddr};
 
-/// Bytes that are read before they are looked at.
+/// Bytes read before the packets are handled.
 const MAX_BYTES: usize = 1 << 20;
 
 /// Offset of the type of the first chunk, behind the common header.
@@ -32,7 +32,7 @@ struct Datagram {
     path: PathAddr,
     ecn: Ecn,
     at: Range<usize>,
-    /// How many INITs of the same source came before; `None` if it is no INIT.
+    /// Number of earlier INITs of the same source; `None` if this is no INIT.
     rank: Option<u32>,
 }
 
@@ -47,7 +47,7 @@ impl Staged {
         self.datagrams.clear();
     }
 
-    /// Whether no more is to be read for now.
+    /// Whether the limit of bytes to read is reached.
     pub(super) fn is_full(&self) -> bool {
         self.bytes.len() >= MAX_BYTES
     }
@@ -67,7 +67,7 @@ impl Staged {
         }
     }
 
-    /// The datagrams in the order in which they are handled: at most `inits` of the INITs.
+    /// The packets in the order in which they are handled, with at most `inits` INITs.
     pub(super) fn select(&mut self, inits: usize) -> impl Iterator<Item = (PathAddr, Ecn, &[u8])> {
         let Self { bytes, datagrams } = self;
         let mut of_source: BTreeMap<IpAddr, u32> = BTreeMap::new();
@@ -78,7 +78,7 @@ impl Staged {
                 *before += 1;
             }
         }
-        // Stable: what comes from one source stays in order.
+        // The sort is stable, so packets of one source stay in order.
         datagrams.sort_by_key(|datagram| datagram.rank);
         let others = datagrams
             .iter()

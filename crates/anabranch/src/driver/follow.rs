@@ -1,5 +1,5 @@
-//! Interface changes. Which addresses of wildcard sockets come and go, and who is told? New associations use those that there
-//! are; existing ones are told by ASCONF (RFC 5061).
+//! Interface changes. When addresses of wildcard sockets appear or disappear, new associations use the current ones, and
+//! existing associations announce the change to their peers by ASCONF (RFC 5061).
 
 use std::net::SocketAddr;
 
@@ -23,7 +23,7 @@ mod watch {
     use super::super::{Shared, until};
     use crate::runtime::{InterfaceChanges, either, sleep};
 
-    /// How long interfaces may go on changing before their addresses are listed: one event brings many messages.
+    /// Delay between the first notification and listing the addresses: one change causes many notifications.
     const SETTLING: Duration = Duration::from_millis(100);
 
     /// Keeps the addresses of wildcard sockets up to date until the endpoint ends.
@@ -32,7 +32,7 @@ mod watch {
         let following = async {
             while changes.changed().await.is_ok() {
                 sleep(SETTLING).await;
-                // If the system does not list them, the next change will tell.
+                // If listing fails, the next change triggers another attempt.
                 if let Some(present) = present_addresses(&shared) {
                     shared.command(|state| state.follow(&present));
                 }
@@ -57,8 +57,8 @@ mod watch {
 }
 
 impl State {
-    /// The sockets can be reached at the addresses `present` and no others: new associations use these, and existing ones
-    /// tell their peers what has changed.
+    /// Applies the list of addresses at which the sockets can be reached now: new associations use these, and existing ones
+    /// announce the difference to their peers.
     pub(crate) fn follow(&mut self, present: &[SocketAddr]) {
         let known = self.core.local().to_vec();
         let added: Vec<SocketAddr> = missing_from(&known, present);
@@ -79,7 +79,7 @@ impl State {
         }
     }
 
-    /// Tells the peer of an association an address of ours. During the handshake it is noted, to be told afterwards.
+    /// Announces a new address of ours to the peer of an association; during the handshake it is queued for later.
     fn announce(&mut self, id: AssociationId, address: SocketAddr) {
         let Some(mut association) = self.core.association_mut(id) else {
             return;
@@ -92,11 +92,11 @@ impl State {
             self.unannounced.push((id, address));
             return;
         }
-        // A peer without address changes goes on with what it knows.
+        // If the peer does not support address changes, the association keeps its addresses.
         let _: Result<(), AddressError> = association.add_local_address(address);
     }
 
-    /// The handshake of an association is complete: its peer is told the addresses that came meanwhile.
+    /// Announces the addresses that were added during the handshake of an association, which is now complete.
     pub(crate) fn announce_late(&mut self, id: AssociationId) {
         let late = self.unannounced.extract_if(.., |(of, _)| *of == id);
         let late: Vec<(AssociationId, SocketAddr)> = late.collect();
@@ -113,7 +113,8 @@ fn missing_from(list: &[SocketAddr], of: &[SocketAddr]) -> Vec<SocketAddr> {
         .collect()
 }
 
-/// Loopback addresses are for peers on this host, all others for those elsewhere, as in the handshake.
+/// Whether the address is useful to the peer: loopback addresses only on this host, all others only elsewhere, as in the
+/// handshake.
 fn is_useful(association: &AssociationMut<'_>, address: SocketAddr) -> bool {
     let is_loopback = |address: SocketAddr| AddressScope::of(address.ip()) == AddressScope::Loopback;
     let paths = association.path_addresses();
@@ -122,7 +123,7 @@ fn is_useful(association: &AssociationMut<'_>, address: SocketAddr) -> bool {
         .any(|path| is_loopback(path.remote) == is_loopback(address))
 }
 
-/// The last address stays: without it there would be no association, and it may come back.
+/// Removes addresses that are gone. The last one is kept: without it the association would end, and it may come back.
 fn remove_gone(association: &mut AssociationMut<'_>, present: &[SocketAddr]) {
     let mut locals: Vec<SocketAddr> = association
         .path_addresses()
@@ -177,7 +178,7 @@ mod tests {
         assert_eq!(added, second);
         let removed = next_change(&association, PathChange::Removed);
         let follow = async {
-            // Not before the path from the second address is confirmed: else the first one would be the last.
+            // Wait until the path from the second address is confirmed; otherwise the first address would be the last one.
             loop {
                 let paths = association.statistics().paths;
                 let is_confirmed = |path: &crate::PathStatistics| {

@@ -31,7 +31,7 @@ struct Delivered {
 #[derive(Debug)]
 pub(crate) enum Looked {
     Message(ReceivedMessage),
-    /// The inbox is empty, but the core has more: it must be asked, then the inbox read again.
+    /// The inbox is empty, but the core has more messages: poll the core, then read the inbox again.
     Ask,
     Empty,
 }

@@ -40,10 +40,10 @@ const ROUNDS: usize = 2;
 /// Batches received per socket and round, up to 64 KiB each.
 const RECEIVE_BATCHES: usize = 2;
 
-/// Batches received per socket and round while many INITs arrive: fewer system calls, and the state is locked once for all.
+/// Batches received per socket and round while many INITs arrive: fewer system calls, and one lock of the state for all.
 const MAX_RECEIVE_BATCHES: usize = 32;
 
-/// Reads of all sockets during a flood before what was read is looked at.
+/// Reads of all sockets during a flood before the received packets are handled.
 const FLOOD_READS: usize = 16;
 
 /// Batches sent per round, up to 64 KiB each.
@@ -52,10 +52,10 @@ const SEND_BATCHES: usize = 8;
 /// Answers to unverified peers sent per round, and INITs handled per round during a flood.
 const SEND_REPLIES: usize = 64;
 
-/// Shortest time between two looks at the timers while all sockets are full.
+/// Minimum time between two rounds for expired timers while all sockets are full.
 const FULL_PAUSE: Duration = Duration::from_millis(10);
 
-/// Time without any packet leaving after which timers act although all sockets are full.
+/// Time without any packet sent after which timers are handled although all sockets are full.
 const STUCK_AFTER: Duration = Duration::from_secs(1);
 
 /// The driver task of one endpoint.
@@ -67,17 +67,17 @@ pub(crate) struct Driver {
     incoming: Vec<Incoming>,
     outgoing: Vec<u8>,
     replies: Vec<(Transmit, Vec<u8>)>,
-    /// What was read during a flood of INITs; `None` without one.
+    /// Packets read during a flood of INITs; `None` if there is no flood.
     flood: Option<Staged>,
     wakings: Wakings,
     observer: Option<Box<dyn Observer>>,
-    /// Since when all sockets have been full and nothing has left.
+    /// Time since which all sockets have been full and nothing was sent.
     stuck_since: Option<Instant>,
-    /// A timer expired although nothing leaves: its packets are queued beyond what sockets take, and dropped beyond that, as in the
-    /// queue of an interface. Otherwise timers that begin when a packet is sent would not begin again, and a peer that is gone
-    /// would never be given up.
+    /// Whether packets of expired timers are accepted although the sockets are full. They are queued up to a limit and
+    /// dropped beyond it, like in the queue of an interface. Otherwise timers that start when a packet is sent would never
+    /// start again, and an unreachable peer would never be detected.
     may_overflow: bool,
-    /// That happened since the sockets are full.
+    /// Whether `may_overflow` was set since the sockets became full.
     has_overflowed: bool,
     /// Sockets were added from which nothing was received yet.
     has_new_sockets: bool,
@@ -155,7 +155,7 @@ impl Driver {
                 shared.acceptable.notify_waiters();
             }
         });
-        // Most of what comes is INITs, and more than can be taken at once.
+        // Most received packets are INITs, and there are more than one round can handle.
         if !is_full || 2 * inits < width {
             incoming.truncate(RECEIVE_BATCHES);
         } else if width < MAX_RECEIVE_BATCHES {
@@ -178,7 +178,7 @@ impl Driver {
         !messages.is_empty()
     }
 
-    /// The same during a flood of INITs.
+    /// Like [`Self::receive`], during a flood of INITs.
     fn receive_flood(&mut self, cx: &mut Context<'_>, mut staged: Staged) -> bool {
         let is_told = self.receive_icmp(cx);
         staged.clear();
@@ -205,7 +205,7 @@ impl Driver {
         if happened.acceptable {
             self.shared.acceptable.notify_waiters();
         }
-        // It is over when a round can answer all.
+        // The flood is over when one round can answer all INITs.
         self.flood = Some(staged).filter(|_| inits > SEND_REPLIES);
         received
     }
@@ -295,7 +295,7 @@ impl Driver {
             Next::Sleep
         };
         let deadline = state.core.poll_timeout();
-        // What is due to be sent stays due as long as it cannot be sent.
+        // An overdue deadline stays overdue while nothing can be sent, so it is postponed.
         let deadline = match stuck_at {
             Some(at) => earliest([
                 deadline.map(|deadline| deadline.max(now + FULL_PAUSE)),
@@ -320,7 +320,7 @@ fn count_inits(batches: &[Incoming]) -> usize {
     batches.iter().map(of_batch).sum()
 }
 
-/// An ICMP message as the core takes it.
+/// Converts an ICMP message for the core.
 fn icmp_of(message: &anabranch_io::IcmpMessage) -> proto::IcmpMessage<'_> {
     let kind = match (message.kind, message.reporter) {
         (IcmpKind::PortUnreachable, Some(reporter)) => proto::IcmpKind::PortUnreachable(reporter),
@@ -337,7 +337,7 @@ fn icmp_of(message: &anabranch_io::IcmpMessage) -> proto::IcmpMessage<'_> {
 }
 
 impl Driver {
-    /// When timers act although all sockets are full; `None` if some are not.
+    /// The time at which timers are handled although all sockets are full; `None` if some are not full.
     fn stuck_at(&mut self, are_full: bool, now: Instant) -> Option<Instant> {
         let has_sent = self.queues.take_progress();
         if !are_full || has_sent {

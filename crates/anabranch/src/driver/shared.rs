@@ -94,7 +94,7 @@ pub(crate) struct State {
     flushing: BTreeSet<AssociationId>,
     /// A task waits for space in the send buffer, and there is little so far.
     congested: BTreeSet<AssociationId>,
-    /// Addresses of ours that came during the handshakes of these associations.
+    /// Local addresses added during the handshakes of these associations.
     pub(super) unannounced: Vec<(AssociationId, SocketAddr)>,
     /// Ended and without a handle: dropped once their last packet was sent.
     forgettable: Vec<AssociationId>,
@@ -362,7 +362,8 @@ impl State {
                 wakings.add(signals, Wake::Everybody);
             }
             Event::Closed(reason) => {
-                // Whoever shut it down knows that everything was received: it can be read, even if the last packet was lost.
+                // The end that shut the association down knows that everything was received, so messages can be read even
+                // if the last packet was lost.
                 let is_broken = !matches!(reason, CloseReason::Finished) && !signals.peer_has_finished();
                 signals.end(reason);
                 wakings.add(signals, Wake::Everybody);

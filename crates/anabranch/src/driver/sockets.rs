@@ -14,7 +14,7 @@ use anabranch_types::PathAddr;
 /// Bytes that wait for a full socket before further ones are dropped, as in the queue of an interface.
 const WAITING_LIMIT: usize = 1 << 20;
 
-/// ICMP messages that are taken from a socket at once: forged ones must not keep the driver from its work.
+/// Maximum number of ICMP messages read from a socket at once, so that forged ones cannot keep the driver busy.
 const ICMP_MESSAGES: usize = 16;
 
 /// The sockets of an endpoint.
@@ -25,7 +25,7 @@ pub(crate) struct SocketQueues {
     first: usize,
     /// Paths whose packets turned out to be too large for the interface.
     refusing: Vec<PathAddr>,
-    /// Something left since this was asked last.
+    /// Whether a packet was sent since the last call of [`Self::take_progress`].
     has_sent: bool,
 }
 
@@ -89,7 +89,7 @@ impl SocketQueues {
         mem::take(&mut self.refusing)
     }
 
-    /// ICMP messages that arrived. If there are none, the task is woken when there are.
+    /// The ICMP messages that have arrived. If there are none, the task is woken when some arrive.
     pub(crate) fn take_icmp(&self, cx: &mut Context<'_>) -> Vec<IcmpMessage> {
         let mut messages = Vec::new();
         for queue in self.queues.iter().filter(|queue| !queue.broken) {
@@ -201,7 +201,7 @@ impl SocketQueue {
         0
     }
 
-    /// Whether anything left.
+    /// Returns whether anything was sent.
     fn send(&mut self, transmit: &Transmit, bytes: &[u8], refusing: &mut Vec<PathAddr>) -> bool {
         let rest = match self.waiting.is_empty() {
             true => match self.try_send(transmit, bytes, refusing) {
@@ -220,7 +220,7 @@ impl SocketQueue {
         rest.len() < bytes.len()
     }
 
-    /// Whether anything left.
+    /// Returns whether anything was sent.
     fn flush(&mut self, cx: &mut Context<'_>, refusing: &mut Vec<PathAddr>) -> bool {
         let mut has_sent = false;
         while let Some(mut next) = self.waiting.pop_front() {

@@ -240,7 +240,7 @@ async fn addresses_of_a_closed_endpoint_can_be_reused() {
     .await;
 }
 
-/// By ICMP, long before the time to connect is over.
+/// The ICMP message arrives long before the time to connect is over.
 #[tokio::test]
 async fn connecting_to_a_closed_port_is_refused() {
     in_time(async {

@@ -191,7 +191,7 @@ async fn a_socket_error_does_not_end_the_association() {
     in_time(sends_while_a_cable_is_unplugged(true)).await;
 }
 
-/// What waited is lost with the peer's first incarnation: nothing will ever leave the queue.
+/// Queued packets are lost with the peer's first incarnation, because the socket sends nothing any more.
 #[tokio::test]
 async fn low_water_returns_when_the_peer_restarts() {
     in_time(async {
@@ -228,7 +228,7 @@ async fn low_water_returns_when_the_peer_restarts() {
     .await;
 }
 
-/// A socket that becomes full and stays so.
+/// A socket that becomes full and stays full.
 #[derive(Debug)]
 struct Clogged {
     socket: Arc<dyn Socket>,

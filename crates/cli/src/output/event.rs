@@ -50,7 +50,7 @@ pub(crate) enum Event<'a> {
         /// The new path MTU, if that changed.
         #[serde(skip_serializing_if = "Option::is_none")]
         mtu: Option<u16>,
-        /// How often it happened since it was reported last.
+        /// Number of times that this change occurred since it was reported last.
         count: u64,
     },
     /// The receiver has stored and verified the file.
@@ -82,10 +82,10 @@ pub(crate) enum Event<'a> {
         note: &'a str,
         passed: bool,
     },
-    /// Something does not work as it should, and the transfer goes on.
+    /// A problem that does not end the transfer.
     Warning {
         transfer: u64,
-        /// The path that it is about.
+        /// The path concerned.
         #[serde(skip_serializing_if = "Option::is_none")]
         path: Option<u64>,
         message: &'a str,
@@ -101,24 +101,24 @@ pub(crate) enum Event<'a> {
     },
 }
 
-/// What the test of an uplink found.
+/// Result of the test of one uplink.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct UplinkReport {
-    /// The device that has the address.
+    /// The device with the address.
     pub(crate) device: Option<String>,
     pub(crate) local: IpAddr,
     pub(crate) remote: SocketAddr,
-    /// By which route packets leave: `routing-table`, `bound-to-device`, `none` or `unknown`.
+    /// The route of its packets: `routing-table`, `bound-to-device`, `none` or `unknown`.
     pub(crate) route: &'static str,
     pub(crate) works: bool,
     pub(crate) rtt_ms: Option<f64>,
     /// Largest IP packet that passes, in bytes.
     pub(crate) mtu: Option<u16>,
-    /// Where its packets come from, as the receiver sees it.
+    /// The source of its packets as the receiver sees it.
     pub(crate) seen_as: Option<SocketAddr>,
-    /// Whether the receiver sees another address or port than it has.
+    /// Whether `seen_as` differs from the local address and port.
     pub(crate) nat: Option<bool>,
-    /// What to do, if it does not work.
+    /// What the user can do if the uplink does not work.
     pub(crate) advice: Option<String>,
 }
 

@@ -32,7 +32,7 @@ impl Human {
     fn line(&self, text: &str) {
         match &self.bars {
             _ if self.quiet => {}
-            // The bars are on the same terminal and have to be hidden meanwhile.
+            // The progress bars share the terminal, so they are hidden while the line is printed.
             Some(bars) if std::io::stdout().is_terminal() => bars.suspend(|| {
                 let mut out = std::io::stdout().lock();
                 let _ = writeln!(out, "{text}").and_then(|()| out.flush());

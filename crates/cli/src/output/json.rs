@@ -15,7 +15,7 @@ impl Reporter for Json {
     fn report(&self, event: &Event<'_>) {
         let text = serde_json::to_vec(event).expect("invariant: events have string keys only");
         match event {
-            // The next one says all that this one does.
+            // A progress report may be dropped, because the next one replaces it.
             Event::Progress(_) => self.lines.push_if_read(Stream::Output, text),
             _ => self.lines.push(Stream::Output, text),
         }

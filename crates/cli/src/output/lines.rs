@@ -1,5 +1,5 @@
-//! Standard output and standard error of a running program. What if their reader stalls? A thread of its own writes, so that
-//! transfers and Ctrl-C never wait for it.
+//! Standard output and standard error of a running program. A thread of its own writes the lines, so that a reader that
+//! stalls delays neither transfers nor Ctrl-C.
 
 use std::collections::VecDeque;
 use std::io::{self, Write as _};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Lines that may wait before those that can be done without are dropped.
+/// Number of queued lines above which dispensable lines are dropped.
 const LIMIT: usize = 256;
 
 /// Where a line goes.
@@ -17,7 +17,7 @@ pub(super) enum Stream {
     Error,
 }
 
-/// Lines for a thread that writes them.
+/// Queue of lines for the writer thread.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     queue: Arc<Queue>,
@@ -27,18 +27,18 @@ pub(super) struct Lines {
 #[derive(Debug, Default)]
 struct Queue {
     waiting: Mutex<Waiting>,
-    /// A line came, or was written.
+    /// Signalled when a line is queued or written.
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// The first one is being written.
+    /// The first line is being written.
     lines: VecDeque<(Stream, Arc<[u8]>)>,
 }
 
 impl Lines {
-    /// Has `line` written, with a line break.
+    /// Queues `line` with a line break.
     pub(super) fn push(&self, stream: Stream, line: impl Into<Vec<u8>>) {
         self.begin();
         let mut line = line.into();
@@ -47,14 +47,14 @@ impl Lines {
         self.queue.changed.notify_all();
     }
 
-    /// The same, unless many lines wait already.
+    /// Like [`Self::push`], but drops the line if many are queued.
     pub(super) fn push_if_read(&self, stream: Stream, line: impl Into<Vec<u8>>) {
         if self.queue.lock().lines.len() < LIMIT {
             self.push(stream, line);
         }
     }
 
-    /// Waits until everything is written, but not longer than `limit`; whether it is.
+    /// Waits until everything is written, but not longer than `limit`; returns whether everything is.
     pub(super) fn drained(&self, limit: Duration) -> bool {
         let waiting = self.queue.lock();
         let wait = |waiting: &mut Waiting| !waiting.lines.is_empty();
@@ -65,7 +65,7 @@ impl Lines {
     fn begin(&self) {
         self.begun.get_or_init(|| {
             let queue = Arc::clone(&self.queue);
-            // It ends with the process: it may be stalled for ever.
+            // The thread is never joined, because it may be blocked for ever. It ends with the process.
             thread::spawn(move || queue.write_all());
         });
     }

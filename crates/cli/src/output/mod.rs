@@ -36,7 +36,7 @@ pub(crate) trait Reporter: fmt::Debug + Send + Sync {
     /// Interval of progress reports.
     fn interval(&self) -> Duration;
 
-    /// Waits until everything is written, but not longer than `limit`; whether it is.
+    /// Waits until everything is written, but not longer than `limit`; returns whether everything is.
     fn drained(&self, limit: Duration) -> bool;
 }
 

@@ -119,7 +119,7 @@ async fn next_change(events: &mut Events) -> PathEvent {
     }
 }
 
-/// Reports path changes; what was only counted is reported when this is dropped.
+/// Reports path changes; reports the counted repetitions when dropped.
 struct Changes<'r> {
     transfer: u64,
     repeats: Repeats,

@@ -13,7 +13,7 @@ pub(crate) struct PathReport {
     pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
     pub(crate) state: &'static str,
-    /// The state in plain words.
+    /// The state in plain words, for users.
     pub(crate) description: &'static str,
     pub(crate) primary: bool,
     /// Largest IP packet sent, in bytes.
@@ -54,7 +54,7 @@ impl PathReport {
     }
 }
 
-/// What is said of a path that carries data.
+/// Description of a path that carries data.
 pub(crate) const WORKS: &str = "works";
 
 const fn describe(path: &PathStatistics) -> &'static str {

@@ -1,14 +1,12 @@
-//! Repeated path events. Which are reported, and which only counted?
-//!
-//! An event is reported at once. If the same happens to the same path again soon, that is counted, and reported as one event
-//! when the time is over.
+//! Repeated path events. The first event is reported at once. Further changes of the same kind on the same path are
+//! counted, and reported as one event when the interval is over.
 
 use std::collections::BTreeMap;
 use std::mem;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Time in which repetitions of an event become one.
+/// Interval in which repetitions are reported as one event.
 const WINDOW: Duration = Duration::from_secs(10);
 
 /// A change of a path.
@@ -31,14 +29,14 @@ pub(super) struct Repeats {
 #[derive(Debug)]
 struct Repeated {
     reported: Instant,
-    /// The last one that was not reported.
+    /// The last change that was not reported.
     latest: Option<Change>,
-    /// How many were not reported.
+    /// Number of changes that were not reported.
     count: u64,
 }
 
 impl Repeats {
-    /// Whether `change` is to be reported now.
+    /// Returns whether `change` is reported now; otherwise counts it.
     pub(super) fn is_first(&mut self, change: Change, now: Instant) -> bool {
         let key = (change.path, change.change);
         match self.known.get_mut(&key) {
@@ -59,7 +57,7 @@ impl Repeats {
         }
     }
 
-    /// Changes that were only counted and are to be reported now, each with its number: those whose time is over, or `all`.
+    /// Takes the counted changes whose interval is over, or all of them if `all` is set, each with its number.
     pub(super) fn take_counted(&mut self, now: Instant, all: bool) -> Vec<(Change, u64)> {
         let is_due = |known: &Repeated| all || now.duration_since(known.reported) >= WINDOW;
         self.known.retain(|_, known| known.count > 0 || !is_due(known));

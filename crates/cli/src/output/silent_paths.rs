@@ -1,4 +1,4 @@
-//! Warnings of paths that never answered. Which have been silent for too long?
+//! Warnings about paths that never answered. Which paths have been silent for too long?
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -9,16 +9,16 @@ use super::{Event, PathReport, Reporter};
 /// Time without an answer after which a path is reported.
 const SILENCE: Duration = Duration::from_secs(3);
 
-/// Paths that have not answered since they are there, by their addresses.
+/// Paths that have not answered yet, by their addresses.
 #[derive(Debug, Default)]
 pub(super) struct SilentPaths {
-    /// When each was seen first.
+    /// Time at which each path was seen first.
     since: BTreeMap<(SocketAddr, SocketAddr), Instant>,
     reported: BTreeSet<(SocketAddr, SocketAddr)>,
 }
 
 impl SilentPaths {
-    /// Reports each path once that is silent for too long.
+    /// Reports each path that has been silent for too long, once.
     pub(super) fn report(&mut self, transfer: u64, paths: &[PathReport], reporter: &dyn Reporter) {
         for path in paths.iter().filter(|path| path.state == "unconfirmed") {
             let addresses = (path.local, path.remote);

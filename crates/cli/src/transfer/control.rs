@@ -36,14 +36,14 @@ pub(crate) enum Control {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<u64>,
     },
-    /// The sender offers nothing and only asks what the receiver sees of it.
+    /// The sender offers no file and requests the address under which the receiver sees it.
     Check {
         /// See [`VERSION`].
         version: u32,
     },
-    /// The receiver's answer.
+    /// The receiver's answer to [`Control::Check`].
     Checked {
-        /// The address that the sender's packets come from.
+        /// The source address of the sender's packets.
         address: SocketAddr,
     },
     /// The receiver accepts the offer; the sender may send data.

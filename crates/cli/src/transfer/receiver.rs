@@ -44,7 +44,7 @@ pub(crate) struct Offer {
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) offer: Offer,
-    /// What the sender said before it was accepted.
+    /// A message that arrived before the offer was accepted.
     early: Option<Heard>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) trait Queued {
     fn changed(&mut self) -> impl Future<Output = ()> + Send;
 }
 
-/// Hears what the sender of an association offers; `None` if it only checks whether it reaches us, and has its answer.
+/// Receives the offer of a sender; `None` if the sender only checks whether it reaches this host, and was answered.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ pub(crate) async fn hear_offer(
     Ok(Some(Request { offer, early: None }))
 }
 
-/// Tells the peer its address as it is seen here, and waits for it to end the association.
+/// Sends the peer its address as seen here, and waits until the peer ends the association.
 async fn answer_check(association: &Association, patience: Duration) -> Result<(), ReceiveFailure> {
     let paths = association.statistics().paths;
     let path = paths.first().ok_or(Lost::Ended)?;
@@ -96,7 +96,7 @@ async fn answer_check(association: &Association, patience: Duration) -> Result<(
     Ok(())
 }
 
-/// Waits for a turn, and tells the sender how many are before it.
+/// Waits for the sender's turn, and sends it the number of senders before it.
 ///
 /// # Errors
 ///
@@ -115,7 +115,7 @@ pub(crate) async fn wait_for_turn(
             loop {
                 tokio::select! {
                     () = &mut changed => break,
-                    // What is no keep-alive stays unread, as does all that follows it.
+                    // The first message other than a keep-alive is kept, and all later ones stay unread.
                     heard = next(association), if request.early.is_none() => match heard? {
                         Heard::Control(Control::Alive) => {}
                         other => request.early = Some(other),

@@ -137,7 +137,7 @@ async fn say(association: &Association, control: &Control) -> Result<(), SendFai
         .map_err(|error| Lost::from(error).into())
 }
 
-/// The address of this end as the receiver sees it, by its answer to [`Control::Check`]; `None` if it gives none.
+/// The address of this end as the receiver sees it, from its answer to [`Control::Check`]; `None` if it does not answer.
 pub(crate) async fn address_seen(association: &Association) -> Option<SocketAddr> {
     say(association, &Control::Check { version: VERSION })
         .await

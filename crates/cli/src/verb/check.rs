@@ -1,4 +1,4 @@
-//! `anabranch check`: tests each uplink against a receiver. Which work, and what is to be done about the others?
+//! `anabranch check`: tests each uplink against a receiver. Which uplinks work, and what can the user do about the others?
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::uplinks;
 /// (RFC 8899 §5.1.2).
 const MTU_SETTLED: Duration = Duration::from_secs(4);
 
-/// How long the receiver may take to end an association.
+/// Maximum time for the receiver to end an association.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Tests all uplinks at once and reports each.
@@ -87,7 +87,7 @@ async fn check(local: SocketAddr, remote: SocketAddr, patience: Duration) -> Upl
     report
 }
 
-/// Fills in the report; the error says what is to be done.
+/// Fills in the report; the error is advice for the user.
 async fn attempt(
     local: SocketAddr,
     remote: SocketAddr,
@@ -106,7 +106,7 @@ async fn attempt(
     let connected = endpoint.connect(remote).await;
     let association = Guarded(connected.map_err(|error| advice(&error, remote, patience, report))?);
     report.works = true;
-    // A receiver that does not know the question, or not yet has time for it, is reached all the same.
+    // A receiver that does not know this message, or is busy, is reachable nevertheless.
     if let Ok(Some(address)) = timeout(patience, address_seen(&association)).await {
         report.seen_as = Some(address);
         report.nat = Some(address != local);
@@ -118,7 +118,7 @@ async fn attempt(
         report.rtt_ms = path.srtt.map(|srtt| srtt.as_micros() as f64 / 1e3);
         report.mtu = Some(report.mtu.unwrap_or(path.mtu));
     }
-    // What the receiver does with the end is of no interest.
+    // Whether the receiver confirms the shutdown does not matter.
     let _ = timeout(FAREWELL, association.shutdown()).await;
     network::close(&endpoint).await;
     Ok(())
@@ -156,7 +156,7 @@ fn path_between(association: &Association, local: SocketAddr, remote: SocketAddr
     paths.find(|path| path.addr.local == local && path.addr.remote == remote)
 }
 
-/// The size of the largest packets that pass, in bytes of IP: that of the interface, or when no larger one passes.
+/// The size of the largest IP packets that pass: that of the interface, or the one reached when no larger packet passes.
 async fn settled_mtu(association: &Association, local: SocketAddr, remote: SocketAddr) -> u16 {
     let mut events = association.events();
     let limit = mtus(&[local]).map_or(u32::MAX, |mtus| *mtus.end());

@@ -29,10 +29,10 @@ use slots::{Limits, Place, Slots, Source, WAITING_PER_SOURCE};
 /// Default port (RFC 6951 §5.1).
 const PORT: u16 = 9899;
 
-/// Maximum number of senders that transfer or wait; further ones are not answered until others are gone.
+/// Maximum number of senders that transfer or wait; further ones are not accepted until others have ended.
 const MAX_SENDERS: usize = 1_024;
 
-/// How often transfers are looked at for progress.
+/// Interval at which the progress of transfers is checked.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Receive buffer in bytes before an offer is accepted: many unverified senders may be waiting.
@@ -108,7 +108,7 @@ struct Server {
 struct Ended {
     transfer: u64,
     result: Result<(), Failure>,
-    /// The sender kept no other from its turn: it had a slot, and none took it over.
+    /// Whether the sender had a slot that no other sender took over.
     was_served: bool,
 }
 
@@ -123,8 +123,8 @@ impl Server {
                 }
                 Some(ended) = self.sessions.join_next() => {
                     let ended = ended.map_err(Failure::work)?;
-                    // Whoever gives up in the queue, or offers nothing that can be stored, ends the program only if there is
-                    // no other.
+                    // With `--once`, a sender that gives up in the queue or makes no valid offer ends the program only if
+                    // no transfer runs.
                     if self.once && (ended.was_served || ended.result.is_err() && !self.slots.are_used()) {
                         return ended.result;
                     }
@@ -194,7 +194,7 @@ impl Session {
         }
     }
 
-    /// Hears the offer and waits for a slot; `None` if there is no offer because the sender only checks its uplinks.
+    /// Receives the offer and waits for a slot; `None` if the sender only checks its uplinks.
     async fn queue(&self) -> Result<Option<(Request, Place)>, ReceiveFailure> {
         let (association, receiving) = (&self.association, &self.receiving);
         let Some(mut request) = hear_offer(association, receiving).await? else {
@@ -241,7 +241,7 @@ impl Session {
     }
 }
 
-/// The address that the sender's packets come from.
+/// The source address of the sender's packets.
 fn source_of(association: &Association) -> Source {
     let paths = association.statistics().paths;
     let remote = paths.first().map(|path| path.addr.remote.ip());

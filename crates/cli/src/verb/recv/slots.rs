@@ -1,7 +1,7 @@
-//! Slots of a receiver. Which senders transfer at once, which wait, and whose slot is taken over?
+//! Slots of a receiver. Which senders transfer, which wait, and which slots are taken over?
 //!
-//! A slot is for a sender that makes progress: if others wait, a transfer without progress ends. A source has a limited share
-//! of slots and of places in the queue, so that one host does not keep out all others.
+//! While senders wait, a transfer without progress ends. Each source has a limited number of slots and of places in the
+//! queue, so that one host does not keep out all others.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -15,21 +15,22 @@ use tokio::sync::watch;
 use crate::output::Counter;
 use crate::transfer::Queued;
 
-/// How many senders of one source may wait.
+/// Maximum number of waiting senders of one source.
 pub(super) const WAITING_PER_SOURCE: usize = 64;
 
 /// Limits of a receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Transfers at once.
+    /// Maximum number of transfers at once.
     pub(super) slots: usize,
-    /// Transfers at once from one source.
+    /// Maximum number of transfers at once from one source.
     pub(super) per_source: usize,
     /// Time without progress after which a slot may be taken over.
     pub(super) idle: Duration,
 }
 
-/// What counts as one source: an IPv4 address, or the 64 bits of an IPv6 address that one host may vary behind.
+/// One source: an IPv4 address, or the first 64 bits of an IPv6 address, because one host may use all addresses behind
+/// them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Source(IpAddr);
 
@@ -45,14 +46,14 @@ impl Source {
     }
 }
 
-/// Whether it is a sender's turn.
+/// State of a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Turn {
-    /// So many others wait before it.
+    /// It waits for this many senders before it.
     Waiting(u64),
     /// It has a slot.
     Granted,
-    /// It had a slot without making progress, while others waited.
+    /// It lost its slot, because it made no progress while others waited.
     TakenOver,
 }
 
@@ -67,7 +68,7 @@ pub(super) struct Slots {
 struct Queue {
     next: u64,
     running: Vec<Running>,
-    /// In the order of their arrival.
+    /// In the order of arrival.
     waiting: VecDeque<Entry>,
 }
 
@@ -83,7 +84,7 @@ struct Running {
     entry: Entry,
     progress: Option<Arc<Counter>>,
     bytes: u64,
-    /// When `bytes` changed last.
+    /// Time at which `bytes` changed last.
     changed: Instant,
 }
 
@@ -103,7 +104,7 @@ impl Slots {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more sender; `None` if too many of its source wait.
+    /// Adds a sender; `None` if too many of its source wait.
     pub(super) fn join(self: &Arc<Self>, source: Source, now: Instant) -> Option<Place> {
         let mut queue = self.lock();
         let waiting = queue.waiting.iter().filter(|entry| entry.source == source);
@@ -126,7 +127,7 @@ impl Slots {
         })
     }
 
-    /// Takes over the slots of transfers without progress, as far as others wait for them.
+    /// Takes over the slots of transfers without progress, as far as waiting senders can use them.
     pub(super) fn take_over_idle(&self, now: Instant) {
         let mut queue = self.lock();
         for running in &mut queue.running {
@@ -156,7 +157,7 @@ impl Queue {
         self.running.iter().filter(of_source).count()
     }
 
-    /// Gives free slots to those that wait, and tells all others how many are before them.
+    /// Assigns free slots to waiting senders, and notifies all others of their place in the queue.
     fn advance(&mut self, limits: Limits, now: Instant) {
         while self.running.len() < limits.slots {
             let may_run = |entry: &Entry| self.running_of(entry.source) < limits.per_source;
@@ -182,7 +183,7 @@ impl Queue {
         }
     }
 
-    /// A transfer without progress whose slot one of those that wait could use.
+    /// A transfer without progress whose slot a waiting sender could use.
     fn idle_in_the_way(&self, limits: Limits, now: Instant) -> Option<usize> {
         self.running.iter().position(|running| {
             let is_idle = now.duration_since(running.changed) >= limits.idle;
@@ -195,7 +196,7 @@ impl Queue {
     }
 }
 
-/// The place of one sender, in the queue or in a slot; given up when dropped.
+/// The place of one sender in the queue or in a slot; released when dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     slots: Arc<Slots>,
@@ -208,7 +209,7 @@ impl Place {
         *self.turn.borrow_and_update()
     }
 
-    /// From now on, the bytes of `counter` are the progress of the transfer.
+    /// Measures the progress of the transfer by the bytes of `counter`.
     pub(super) fn measure(&self, counter: &Arc<Counter>) {
         let mut queue = self.slots.lock();
         if let Some(running) = queue
@@ -220,7 +221,7 @@ impl Place {
         }
     }
 
-    /// Ready when the slot was taken over.
+    /// Completes when the slot was taken over.
     pub(super) async fn taken_over(&mut self) {
         while self.turn() != Turn::TakenOver {
             self.changed().await;
@@ -282,7 +283,7 @@ mod tests {
         let turns = |places: &mut [Place]| places.iter_mut().map(Place::turn).collect::<Vec<_>>();
         let [first, second, third] = [Turn::Waiting(0), Turn::Waiting(1), Turn::Waiting(2)];
         assert_eq!(turns(&mut places), [Turn::Granted, first, second, third]);
-        // One that waits gives up.
+        // A waiting sender gives up.
         drop(places.remove(2));
         assert_eq!(turns(&mut places), [Turn::Granted, first, second]);
         drop(places.remove(0));
