@@ -131,10 +131,11 @@ pub struct AssociationConfig {
     pub packet_counts: PacketCounts,
 }
 
-/// Use of the flags of a SACK for the number of packets that it acknowledges (DAC, Iyengar 2006). In RFC 9260 §3.3.4 the flags are zero.
+/// Use of the flags of a SACK for the number of packets that it acknowledges (DAC, Iyengar et al. 2006). RFC 9260 §3.3.4
+/// sets the flags to zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PacketCounts {
-    /// The flags are set and read only if both ends list it in Supported Extensions.
+    /// The flags are set and read only if both ends list packet counts in Supported Extensions.
     #[default]
     Negotiated,
     /// The flags are set and read without negotiation, as in FreeBSD's stack and in the papers' simulators.
@@ -153,8 +154,9 @@ pub enum SackWalks {
 }
 
 impl AssociationConfig {
-    /// Configuration for WebRTC data channels and compatible programs: SCTP port 5000 at both ends, single-homed, 65,535 streams
-    /// (RFC 8831 §6.2), and packets that fit into 1,280 bytes, which every IPv6 path carries, with the overhead of DTLS and TURN.
+    /// Configuration for WebRTC data channels and compatible programs. SCTP port 5000 at both ends, a single path and
+    /// 65,535 streams (RFC 8831 §6.2). Packets fit into 1,280 bytes, which every IPv6 path carries, after the overhead of
+    /// DTLS and TURN is added.
     ///
     /// ```
     /// use anabranch_proto::AssociationConfig;

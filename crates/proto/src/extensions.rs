@@ -7,8 +7,8 @@ use anabranch_wire::chunk::kind;
 
 use crate::config::{AssociationConfig, PacketCounts};
 
-/// Stands in Supported Extensions for the number of packets in the flags of SACKs. No chunk has this type, which RFC 9260 §3.2 reserves for
-/// extensions of the numbers: a peer that lists it means the same.
+/// Entry of Supported Extensions for packet counts in the flags of SACKs. RFC 9260 §3.2 reserves this type for extensions
+/// of the type field, so no chunk has it, and a peer that lists it means packet counts.
 pub(crate) const PACKET_COUNTS: u8 = 191;
 
 /// The extensions that both ends of an association support.

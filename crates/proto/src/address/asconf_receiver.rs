@@ -25,8 +25,8 @@ use crate::transfer::{Effects, Transfer};
 const MAX_ANSWERS: usize = 4;
 /// Maximum number of addresses of the peer; further ones are refused.
 const MAX_ADDRESSES: usize = 16;
-/// Maximum length of the responses in bytes, so that an ASCONF ACK fits into every packet. Further requests are not carried out,
-/// and the peer takes them for refused (RFC 5061 §5.1 A7).
+/// Maximum length of the responses in bytes, so that an ASCONF ACK fits into every packet. Further requests are not carried
+/// out, and the peer considers them refused (RFC 5061 §5.1 A7).
 const MAX_RESPONSES: usize = 400;
 
 /// State of the ASCONF receiver.
@@ -86,8 +86,8 @@ impl AsconfReceiver {
     }
 
     //= rfc5061 5.2-7
-    /// Answers a copy of an earlier ASCONF from an unknown address, to which the peer moved before it received the ASCONF ACK
-    /// (RFC 5061 §5.2 E6), unless the ASCONF ACK is much longer than the ASCONF.
+    /// Queues the ASCONF ACK of a repeated ASCONF for an unknown address, to which the peer moved before it received the
+    /// ASCONF ACK (RFC 5061 §5.2 E6). Not if the ASCONF ACK is longer than the ASCONF's packet.
     fn repeat_to(&mut self, number: AsconfNumber, arrival: PathAddr, asconf_len: usize) {
         let mut answers = self.answers.iter().filter(|answer| answer.number == number);
         if answers.any(|answer| answer.responses.len() <= asconf_len) {
@@ -207,7 +207,7 @@ impl Addresses {
         source: SocketAddr,
         address: IpAddr,
     ) -> Result<Effects, Refusal> {
-        // The source address of the packet is known: a path leads there, if only since this packet came.
+        // For a wildcard address, the path of the packet exists already; [`Addresses::introduce`] may have added it.
         let is_known = address.is_unspecified() || self.peer_addrs.iter().any(|known| known.ip() == address);
         if is_known {
             return Ok(Effects::default());
@@ -218,7 +218,7 @@ impl Addresses {
         if self.peer_addrs.len() >= MAX_ADDRESSES {
             return Err(Refusal::Resources);
         }
-        // The encapsulation port is a guess, until a packet arrives from there (RFC 6951 §5.4).
+        // The encapsulation port is a guess until a packet arrives from that address (RFC 6951 §5.4).
         self.peer_addrs.push(SocketAddr::new(address, source.port()));
         Ok(self.follow(transfer, now))
     }
@@ -252,8 +252,8 @@ impl Addresses {
     }
 
     //= rfc5061 5.4-2, 5.4-3
-    /// Handles a Set Primary Address request for `address`, which takes effect when that is confirmed. RFC 5061 §5.4 recommends to
-    /// follow such requests.
+    /// Handles a Set Primary Address request for `address`, which takes effect when that is confirmed. RFC 5061 §5.4
+    /// recommends following such requests.
     fn set_primary(
         &mut self,
         transfer: &mut Transfer,
@@ -288,9 +288,9 @@ impl Addresses {
     /// Handles a packet from an unknown address. If it has an authenticated ASCONF that adds this address, the address is added,
     /// and its path is returned; the ASCONF itself is handled afterwards.
     ///
-    /// So a host can move that has lost all its old addresses (RFC 5061 §5.2 D2, §5.3.2), and a host behind a NAT, which does not
-    /// know its public addresses, adds them by a wildcard. Each ASCONF adds one address, since its serial number is accepted
-    /// once; a copy is answered again, and changes nothing.
+    /// In this way, a host can move that has lost all its old addresses (RFC 5061 §5.2 D2, §5.3.2). A host behind a NAT
+    /// does not know its public addresses and adds them by a wildcard. Each ASCONF adds one address, because its serial
+    /// number is accepted once. A repeated ASCONF gets its ASCONF ACK again and changes nothing.
     pub(crate) fn introduce(
         &mut self,
         transfer: &mut Transfer,
@@ -332,8 +332,8 @@ impl Addresses {
         Some((path, effects.then(joined)))
     }
 
-    /// How `asconf` asks to add `source`, where it came from. A request that names the address has to name one that the peer
-    /// is known by, too.
+    /// How `asconf` requests to add `source`, the source address of its packet. A request that names the address must
+    /// contain another address by which the peer is known.
     fn requested(&self, asconf: &Asconf<'_>, source: IpAddr) -> Option<Requested> {
         let is_known = self.peer_addrs.iter().any(|known| known.ip() == asconf.address);
         let decoded = asconf.requests.iter().map_while(Result::ok);
@@ -357,12 +357,13 @@ impl Addresses {
     }
 }
 
-/// How the source address of a packet is to be added.
+/// How an ASCONF requests to add the source address of its packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Requested {
-    /// The request has it. It is paired with all addresses of ours.
+    /// The request names the address, which is paired with all local addresses.
     ByName,
-    /// By a wildcard. It may be valid for packets from our address alone that it was sent to: a NAT chooses.
+    /// The request has the wildcard address. The source may be valid only for the local address that received the packet,
+    /// because a NAT may choose another for each destination.
     AsSeen,
 }
 
@@ -380,8 +381,8 @@ enum Refusal {
 struct Refusals {
     writer: ParameterWriter,
     any: bool,
-    /// Whether a request to add or delete was refused for lack of resources, so that all later ones in the same ASCONF are refused
-    /// (RFC 5061 §5.3 F11).
+    /// Whether a request was refused for lack of resources. All later requests to add or delete in the same ASCONF are then
+    /// refused, too (RFC 5061 §5.3 F11).
     full: bool,
 }
 
@@ -434,7 +435,7 @@ impl Refusals {
 }
 
 //= rfc5061 4.2.1-3
-/// The address that is meant: a wildcard address means the source of the packet (RFC 5061 §4.2.1).
+/// The address that a request means: a wildcard address means the source of the packet (RFC 5061 §4.2.1).
 fn meant(address: IpAddr, source: SocketAddr) -> IpAddr {
     if address.is_unspecified() {
         source.ip()

@@ -63,7 +63,7 @@ impl Outstanding {
         self.join_on = Some(path);
     }
 
-    /// Whether it only asks to add the source address of its packet.
+    /// Whether it is a join: its only request is to add the source address of its packet.
     pub(super) const fn is_join(&self) -> bool {
         self.requests.is_empty()
     }
@@ -81,7 +81,7 @@ impl Outstanding {
         assert!(is_timed || self.is_join(), "a request waits for nothing");
     }
 
-    /// Whether it has to leave as a join, or the answer to one may still come.
+    /// Whether it is to be sent as a join, or the answer to a join may still arrive.
     pub(super) const fn is_under_way(&self) -> bool {
         self.join_on.is_some() || (self.is_join() && self.expires.is_some())
     }
@@ -98,12 +98,12 @@ pub(crate) struct Acknowledged {
 }
 
 impl Acknowledged {
-    /// Whether it only asked to add the source address of its packet.
+    /// Whether it was a join.
     pub(crate) fn is_join(&self) -> bool {
         self.requests.is_empty()
     }
 
-    /// Our addresses that it asked to add.
+    /// The local addresses that it requested to add.
     pub(crate) fn added(&self) -> impl Iterator<Item = SocketAddr> {
         added(&self.requests)
     }
@@ -152,7 +152,8 @@ impl AsconfSender {
             return None;
         }
         if asconf.is_join() {
-            // From an address that the peer knows, it asks for nothing: the answer gives way to what comes next.
+            // Sent from an address that the peer knows, a join changes nothing. Its ASCONF ACK makes room for the next
+            // request.
             return paths.working();
         }
         let alternate = asconf.path.and_then(|path| paths.another_usable(path));
@@ -160,7 +161,7 @@ impl AsconfSender {
         paths.is_confirmed(path).then_some(path)
     }
 
-    /// A join that was not answered yet gives way to what waits, by a path that works.
+    /// Sends an unanswered join on a working path if another request waits, so that its serial number is acknowledged.
     fn give_way(&mut self, paths: &PathSet) {
         let Some(asconf) = self.outstanding.as_mut().filter(|asconf| asconf.is_join()) else {
             return;
@@ -172,12 +173,13 @@ impl AsconfSender {
         }
     }
 
-    /// Makes an ASCONF of `requests`, to be sent over a path from `local`.
+    /// Makes an ASCONF of `requests`, to be sent on a path from `local`.
     pub(super) fn begin(&mut self, requests: Vec<Request>, local: SocketAddr) -> &mut Outstanding {
         let wildcard = unspecified(local);
         let chunk = OutboundAsconf {
             number: self.next,
-            // Behind a NAT, the peer may know us by no address that we know. It finds the association by the tag.
+            // Behind a NAT, the peer may know none of our local addresses. It finds the association by the verification
+            // tag.
             address: if requests.is_empty() { wildcard } else { local.ip() },
             requests: parameters(&requests, wildcard),
         };
@@ -193,7 +195,7 @@ impl AsconfSender {
         })
     }
 
-    /// Our addresses that the peer is asked, or is to be asked, to add.
+    /// The local addresses that queued or outstanding requests add.
     pub(super) fn coming(&self) -> Vec<SocketAddr> {
         added(self.pending()).collect()
     }
@@ -295,11 +297,11 @@ impl Addresses {
         if asconf.expires.take_if(|expires| *expires <= now).is_none() {
             return Effects::default();
         }
-        // A join is repeated on its path, later and later, until something else has to be asked.
+        // A join is repeated on its path at growing intervals, until another request is to be sent.
         asconf.is_due = !asconf.is_join() || asconf.path.is_some();
         match asconf.path {
             Some(path) => transfer.request_timed_out(path, now),
-            // It left as a join only. The heartbeats of that path count its errors already.
+            // It was sent as a join only, and the heartbeats of that path count its errors already.
             None => Effects::default(),
         }
     }
@@ -398,7 +400,7 @@ const fn unspecified(local: SocketAddr) -> IpAddr {
 }
 
 //= rfc5061 5.3-1
-/// The parameters of `requests`, and behind them the request to add the source address of the packet.
+/// The parameters of `requests`, followed by the request to add the source address of the packet.
 fn parameters(requests: &[Request], wildcard: IpAddr) -> Vec<u8> {
     let mut writer = ParameterWriter::new();
     for (request, id) in requests.iter().zip((0..).map(CorrelationId)) {

@@ -113,8 +113,8 @@ fn shares_remote(path: &Path, pair: &PathAddr) -> bool {
     path.addr.remote.ip() == pair.remote.ip()
 }
 
-/// Whether both lead to the same place. Two ports of one address are two places, seen from one address of ours: two uplinks behind
-/// one NAT.
+/// Whether both lead to the same remote IP address. From the same local address, the ports have to be equal too, because
+/// two ports of one address may belong to two uplinks behind one NAT.
 fn leads_alike(path: &Path, pair: &PathAddr) -> bool {
     shares_remote(path, pair) && (path.addr.remote == pair.remote || !shares_local(path, pair))
 }

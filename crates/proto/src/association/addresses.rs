@@ -85,7 +85,7 @@ impl Association {
             let effects = self.transfer.answered_at_some_time(path, now);
             self.apply(effects);
         }
-        // The peer knows these paths as it sees them now, and answers heartbeats from there.
+        // The peer knows the present addresses of these paths, and answers heartbeats from them.
         for path in acknowledged.joined.clone() {
             self.transfer.ask(path, now);
         }

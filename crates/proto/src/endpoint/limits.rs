@@ -1,8 +1,9 @@
 //! Limits of an endpoint. How many associations may the peers of one source prefix have, and how much received data may all hold?
 //!
-//! Memory for received data is not divided in advance: an association may use what is free of it, or an equal share, as if there
-//! were as many associations as there may be, if that is more. So a few that hold undeliverable messages leave room for the others,
-//! and together all hold at most twice the limit, apart from the short message that each may always complete.
+//! Memory for received data is not divided in advance. An association may use the free part, or an equal share (the limit
+//! divided by the maximum number of associations) if that is more. A few associations with undeliverable messages therefore
+//! leave room for the others. All together hold at most twice the limit, apart from the short message that each may always
+//! complete.
 
 use alloc::collections::BTreeMap;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -22,7 +23,7 @@ pub(super) struct Limits {
     of_prefix: BTreeMap<IpAddr, usize>,
 }
 
-/// Use of the limits by one association.
+/// Use of the limits by one association, and the prefix for which it counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Share {
     held: u64,
@@ -62,7 +63,7 @@ impl Limits {
         Share { held: 0, prefix }
     }
 
-    /// The association with this share was forgotten.
+    /// Removes an association with this share.
     pub(super) fn remove(&mut self, share: Share) {
         self.held -= share.held;
         if let Some(prefix) = share.prefix
@@ -75,7 +76,7 @@ impl Limits {
         }
     }
 
-    /// The association with this share holds so many bytes now.
+    /// Sets the memory held by the association with this share.
     pub(super) const fn update(&mut self, share: &mut Share, held: u64) {
         self.held = self.held - share.held + held;
         share.held = held;

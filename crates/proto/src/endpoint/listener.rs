@@ -345,8 +345,8 @@ fn unrecognized(parameter: &[u8]) -> Vec<u8> {
 /// The mandatory parameters, then as many optional ones as the amplification limit permits.
 fn parameters(mandatory: ParameterWriter, optional: &[Vec<u8>], limit: usize) -> Vec<u8> {
     let mut all = mandatory.finish();
-    // An empty parameter would pad the one before, which may be the last: "it does include any padding of variable-length
-    // parameters other than the last" (RFC 9260 §3.2).
+    // Empty parameters are left out, because appending one would pad the parameter before it, which may be the last: "it
+    // does include any padding of variable-length parameters other than the last" (RFC 9260 §3.2).
     for parameter in optional.iter().filter(|parameter| !parameter.is_empty()) {
         let aligned = all.len().next_multiple_of(4);
         if aligned + parameter.len() <= limit {

@@ -1,8 +1,8 @@
 //! Spent state cookies: those of ended associations, which must not create another one.
 //!
-//! A cookie is spent when the association with its tag has ended. Its tag is remembered for as long as the cookie is valid, in
-//! two generations. If more associations end than there is room for, the older generation is forgotten early, and all cookies of
-//! its time are refused: an honest peer in the middle of its handshake has to send another INIT.
+//! A cookie is spent when the association with its tag has ended. Its tag is remembered for as long as the cookie is valid,
+//! in two generations. If more associations end than there is room for, the older generation is discarded early, and all
+//! cookies created before its end are refused. An honest peer in the middle of its handshake then has to send another INIT.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -18,7 +18,7 @@ pub(crate) struct SpentTags {
     recent: BTreeMap<VerificationTag, u16>,
     /// When the first tag of `recent` was added, or later.
     recent_since: Instant,
-    /// Some of the tags added up to this time are forgotten.
+    /// Some of the tags added up to this time are not remembered any more.
     forgotten_until: Option<Instant>,
 }
 
@@ -60,7 +60,7 @@ impl SpentTags {
         self.recent.contains_key(&tag) || self.earlier.contains_key(&tag)
     }
 
-    /// Cookies created up to this time are refused: some of them are spent, and it is no longer known which.
+    /// Cookies created up to this time are refused: it is no longer known which of them are spent.
     pub(crate) const fn forgotten_until(&self) -> Option<Instant> {
         self.forgotten_until
     }

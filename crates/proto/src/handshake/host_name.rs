@@ -1,15 +1,15 @@
-//! Host Name Address parameter (RFC 9260 §3.3.2.1.4). What is the peer told that sends one? Its own parameter.
+//! Host Name Address parameter (RFC 9260 §3.3.2.1.4). A peer that sends one gets the parameter back in an error cause.
 
 use alloc::boxed::Box;
 
 use anabranch_wire::RawParameter;
 
-/// A Host Name Address parameter of INIT or INIT ACK, as it came.
+/// A Host Name Address parameter of INIT or INIT ACK, unchanged.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct HostName(Box<[u8]>);
 
 impl HostName {
-    /// Header, 255 bytes of a name and the zero behind it; the answer has to fit a packet.
+    /// Header, name of 255 bytes and terminating zero. The error cause has to fit into a packet.
     const LONGEST: usize = 4 + 256;
 
     pub(crate) fn of(parameter: RawParameter<'_>) -> Self {

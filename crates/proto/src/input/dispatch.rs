@@ -53,7 +53,7 @@ pub(super) fn chunks(
             && association.extensions.agreed(raw.kind)
             && association.state.takes_data()
         {
-            // What is no chunk of user data is ignored, as if it had not come.
+            // A restored chunk that is not user data is ignored.
             let whole = association.transfer.parts.take(part).unwrap_or_default();
             if let Some(data) = restored(&whole) {
                 on_data(association, now, path, data)?;
@@ -94,7 +94,7 @@ fn one(
         }
         Chunk::InitAck(chunk) => {
             handshake::on_init_ack(association, now, path, &chunk)?;
-            // It is alone in its packet (RFC 9260 §6.10), and `path` may be no more.
+            // The INIT ACK is the only chunk of its packet (RFC 9260 §6.10), and `path` may no longer exist.
             return Ok(false);
         }
         //= rfc9260 5.2.5-1

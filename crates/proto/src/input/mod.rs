@@ -53,7 +53,7 @@ impl Association {
             Arrived::Rebound(path) => Some(path),
             Arrived::Unknown => None,
         };
-        // An authenticated request to add the source address is preferred to a guess.
+        // An authenticated request to add the source address takes precedence over a guess.
         if (known.is_none() || self.state.is_connected())
             && let Some(path) = self.introduce(now, arrival, packet)
         {
@@ -62,15 +62,16 @@ impl Association {
         }
         let path = known?;
         if !self.transfer.paths.path(path).is_silent(now) {
-            // Both ports may be paths of their own behind one public address, which would take the packets from each other. A second
-            // path has to join, so its heartbeats are not answered. An ASCONF ACK goes to the source of the ASCONF.
+            // The two ports may belong to two uplinks behind one public address, whose packets would move one path back and
+            // forth. The second uplink has to join, so its heartbeats are not answered. An ASCONF ACK is sent to the source
+            // of the ASCONF.
             let asks = |kind| packet.chunks().flatten().any(|raw| raw.kind == kind);
             let is_request = [kind::HEARTBEAT, kind::ASCONF].into_iter().any(asks);
             return (!is_request).then_some(path);
         }
-        // The tag is right, so the packet is from the peer, and a NAT has a new binding: packets are sent to the new port
-        // (RFC 6951 §5.4). If the path is unusable, the old port may have been the reason, so it is probed again at once: the port of
-        // an added address is a guess, and a NAT may have lost a binding that worked.
+        // The tag is correct, so the packet is from the peer, and a NAT has a new binding: packets are sent to the new port
+        // (RFC 6951 §5.4). If the path is unusable, it is probed again at once, because the old port may have been the
+        // reason: the port of an added address is a guess, and a NAT may have lost its binding.
         let effects = self.addresses.rebind(&mut self.transfer, path, arrival.remote);
         self.apply(effects);
         self.transfer.paths.path_mut(path).heard_at = Some(now);

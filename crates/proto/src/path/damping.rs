@@ -1,37 +1,37 @@
-//! Damping of a path that answers heartbeats and carries no data. How soon is it tried again?
+//! Damping of a path that answers heartbeats but carries no data. How soon is it used again?
 //!
 //! ```text
-//! a heartbeat is answered: active ──▶ data leaves ──▶ T3 expires, nothing acknowledged: futile
+//! a heartbeat is answered: active ──▶ data is sent ─▶ T3 expires, nothing acknowledged: futile
 //!       ▲                                                              │
-//!       └──── the first times at once, then after 1, 2, 4 … 30 s ──────┘
+//!       └───────── four times at once, then after 1, 2, 4 … 30 s ──────┘
 //! ```
 
 use core::time::Duration;
 
 use anabranch_types::Instant;
 
-/// Futile returns in a row before a pause: as many as the search for a smaller packet size needs.
+/// Futile returns in a row without a pause: as many as the search for a smaller packet size needs.
 const FREE_RETURNS: u8 = 4;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// The returns of one path that nothing was acknowledged after.
+/// The futile returns of one path: it became active, but none of its data was acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Damping {
-    /// It returned, and nothing has told since whether data gets through.
+    /// Whether the path has become active and its data was neither acknowledged nor timed out since.
     returned: bool,
     futile: u8,
-    /// Until then an answered heartbeat does not make it active.
+    /// Until this time, an answered heartbeat does not make the path active.
     until: Option<Instant>,
 }
 
 impl Damping {
-    /// An answer made the path active.
+    /// Notes that a HEARTBEAT ACK made the path active.
     pub(crate) const fn returned(&mut self) {
         self.returned = true;
     }
 
-    /// Data sent on it was not acknowledged in time.
+    /// Notes that T3 has expired: data sent on the path was not acknowledged in time.
     pub(crate) fn timed_out(&mut self, now: Instant) {
         if core::mem::take(&mut self.returned) {
             self.futile = self.futile.saturating_add(1);
@@ -45,12 +45,12 @@ impl Damping {
         }
     }
 
-    /// Data sent on it was acknowledged.
+    /// Notes that data sent on the path was acknowledged.
     pub(crate) fn proved(&mut self) {
         *self = Self::default();
     }
 
-    /// Until when the path stays out of use, if that is later than `now`.
+    /// The time until which the path stays out of use, if that is later than `now`.
     pub(crate) fn holds_until(&self, now: Instant) -> Option<Instant> {
         self.until.filter(|until| *until > now)
     }
@@ -61,7 +61,7 @@ mod tests {
     use super::{Damping, Instant};
     use core::time::Duration;
 
-    /// The pauses after so many returns in a row, in seconds.
+    /// The pauses after that many returns in a row, in seconds.
     fn pauses(returns: usize) -> alloc::vec::Vec<u64> {
         let mut damping = Damping::default();
         let now = Instant::ZERO + Duration::from_secs(5);

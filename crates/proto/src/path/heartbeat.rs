@@ -108,7 +108,7 @@ impl Heartbeat {
         true
     }
 
-    /// The same as a check: see [`Check`].
+    /// Like [`Self::hurry`], as a check; see [`Check`].
     pub(crate) fn check(&mut self, patience: Duration, now: Instant) {
         if self.hurry(patience, now) {
             self.check = Some(Check::First);

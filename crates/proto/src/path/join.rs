@@ -1,27 +1,27 @@
-//! Join attempts of a path (RFC 5061 §4.2.1). When is the peer asked to add the address that it sees there?
+//! Join attempts of a path (RFC 5061 §4.2.1). When is the peer requested to add the source address of the path?
 
 use core::time::Duration;
 
 use anabranch_types::Instant;
 
-/// The longest time between two attempts: that between heartbeats of an idle path (HB.interval, RFC 9260 §16).
+/// Maximum time between two attempts: HB.interval, the time between heartbeats of an idle path (RFC 9260 §16).
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// The join attempts of one path, since it last answered.
+/// The join attempts of one path since its last answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Join {
-    /// Something went unanswered that the peer ignores if it does not know where the path comes from.
+    /// Whether a heartbeat was not answered, perhaps because the peer does not know the source address of the path.
     is_wanted: bool,
-    /// The peer is at the far end: this path or another one to the same address was confirmed.
+    /// Whether the remote address is known to be the peer's: this path or another one to it was confirmed.
     pub(crate) far_end_is_proven: bool,
     pub(crate) attempts: u16,
-    /// When the next one may leave; at once if unset.
+    /// Time of the next attempt; at once if `None`.
     next: Option<Instant>,
     wait: Duration,
 }
 
 impl Join {
-    /// A heartbeat was not answered.
+    /// Notes that a heartbeat was not answered.
     pub(crate) const fn want(&mut self) {
         self.is_wanted = true;
     }
@@ -34,7 +34,7 @@ impl Join {
         self.next.unwrap_or(Instant::ZERO)
     }
 
-    /// One leaves now. The next one follows after twice the time each, at first after `timeout`.
+    /// Notes an attempt. The next one follows after `timeout`, and after twice the previous time from then on.
     pub(crate) fn attempt(&mut self, timeout: Duration, now: Instant) {
         self.wait = (self.wait * 2).max(timeout).min(MAX_WAIT);
         self.next = Some(now + self.wait);

@@ -39,7 +39,7 @@ pub(crate) use set::{Arrived, PathSet, Sizes, covers, max_packet};
 pub(crate) use t3::T3;
 pub(crate) use tail_probe::TailProbe;
 
-/// Shorter pauses between packets are no silence: batches, bursts and busy hosts cause them.
+/// Minimum silence. Batches, bursts and busy hosts cause shorter pauses between packets.
 const LEAST_SILENCE: Duration = Duration::from_millis(100);
 
 //= rfc9260 7.3-2
@@ -69,7 +69,7 @@ pub(crate) struct Path {
     pub(crate) tail_probe: TailProbe,
     /// Time of the last packet received on it.
     pub(crate) heard_at: Option<Instant>,
-    /// Whether the peer added its far end by an ASCONF with a wildcard address (RFC 5061 §4.2.1).
+    /// Whether the peer added its remote address by an ASCONF with a wildcard address (RFC 5061 §4.2.1).
     pub(crate) is_joined: bool,
     pub(crate) join: Join,
     /// Time of the last HEARTBEAT ACK.
@@ -133,8 +133,8 @@ impl Path {
         self.one_at_a_time && self.t3.expires().is_some()
     }
 
-    /// Whether no packet was received on it for the retransmission timeout without RTO.Min, which allows for delayed
-    /// acknowledgements.
+    /// Whether no packet was received on the path for SRTT plus four times RTTVAR, or plus [`LEAST_SILENCE`] if that is
+    /// longer, and at most for the RTO. RTO.Min is not needed, because it allows for delayed acknowledgements.
     pub(crate) fn is_silent(&self, now: Instant) -> bool {
         let varied = |smoothed| smoothed + (self.rtt.variation() * 4).max(LEAST_SILENCE);
         let timeout = self.rtt.rto_without_back_off();

@@ -1,22 +1,23 @@
-//! Reachability probes of a path: heartbeats beyond those of RFC 9260 §8.3. Does a path that did not respond work again?
+//! Reachability probes of a path: heartbeats in addition to those of RFC 9260 §8.3. Does a failed path work again?
 //!
-//! The timer of [`Heartbeat`](super::Heartbeat) waits for an answer until its timeout, which backs off up to RTO.Max, and
-//! each miss is an error. Probes leave at a constant interval beside it, several may be unanswered, and none is an error.
+//! The timer of [`Heartbeat`](super::Heartbeat) waits for each answer until its timeout, which backs off up to RTO.Max, and
+//! each unanswered heartbeat is an error. Probes are sent at a constant interval, several may be unanswered at once, and
+//! none is an error.
 
 use core::time::Duration;
 
 use anabranch_types::Instant;
 
-/// Probes whose answers are still recognised: with an interval of a second, round trips of up to eight.
+/// Number of probes whose answers are recognised: with an interval of 1 s, for round-trip times of up to 8 s.
 const REMEMBERED: usize = 8;
 
 /// The probes of one path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReachabilityProbes {
-    /// When the path stopped responding, or a heartbeat of either kind last left on it.
+    /// Time at which the path stopped responding, or at which the last heartbeat of either kind was sent on it.
     asked_at: Option<Instant>,
     sent: [Option<Sent>; REMEMBERED],
-    /// Where the next one is noted.
+    /// Index of the next entry of `sent`.
     next: usize,
 }
 
@@ -27,32 +28,33 @@ struct Sent {
 }
 
 impl ReachabilityProbes {
-    /// The path has just stopped responding, or a heartbeat leaves on it.
+    /// Notes that the path has stopped responding, or that a heartbeat is sent on it.
     pub(crate) const fn asked(&mut self, now: Instant) {
         self.asked_at = Some(now);
     }
 
-    /// When the next one is due, if they leave every `interval`.
+    /// The time of the next probe for this `interval`.
     pub(crate) fn due_at(&self, interval: Duration) -> Instant {
         self.asked_at
             .map_or(Instant::ZERO, |asked_at| asked_at + interval)
     }
 
-    /// A probe with `nonce` leaves.
+    /// Notes that a probe with `nonce` is sent.
     pub(crate) fn sent(&mut self, nonce: u64, now: Instant) {
         self.asked(now);
         self.sent[self.next] = Some(Sent { nonce, at: now });
         self.next = (self.next + 1) % REMEMBERED;
     }
 
-    /// A heartbeat with `nonce` was answered. If it was a probe, gives when it left; answers to others say nothing new.
+    /// Handles an answer with `nonce`. Returns the time at which the probe was sent; `None` if this is not an outstanding
+    /// probe.
     pub(crate) fn answered(&mut self, nonce: u64) -> Option<Instant> {
         let probe = self.sent.iter().flatten().find(|sent| sent.nonce == nonce)?.at;
         self.settle();
         Some(probe)
     }
 
-    /// The path responds: no answer is waited for any more.
+    /// Discards all outstanding probes, because the path responds.
     pub(crate) const fn settle(&mut self) {
         self.sent = [None; REMEMBERED];
     }

@@ -1,22 +1,22 @@
-//! Parts of chunks. Which bytes of a chunk that came in parts are here?
+//! Reassembly of chunks from PART chunks. Which bytes of each chunk have arrived?
 //!
-//! A sender puts a DATA chunk into several PART chunks when it has become larger than the packets of its path. They leave one
-//! behind the other on one path; if one of them is lost, all are sent again. So little needs to be kept, and none of it long:
-//! what does not fit pushes out what came first.
+//! A sender divides a DATA chunk into several PART chunks when it has become larger than the packets of its path. They are
+//! sent one after the other on one path, and if one is lost, all are sent again. Therefore few parts are stored, for a
+//! short time, and the oldest chunk is discarded when the limit is reached.
 
 use alloc::vec::Vec;
 
 use anabranch_types::Tsn;
 use anabranch_wire::Part;
 
-/// Chunks of which parts are kept.
+/// Maximum number of chunks of which parts are stored.
 const MAX_CHUNKS: usize = 32;
-/// Bytes that are kept, of all of them: as many as one chunk may have at most.
+/// Maximum number of stored bytes of all chunks: the maximum length of one chunk.
 const MAX_BYTES: usize = 1 << 16;
-/// Parts of one chunk: enough for the largest chunk in packets of 576 bytes.
+/// Maximum number of parts of one chunk: enough for the largest chunk in packets of 576 bytes.
 const MAX_PARTS: usize = 160;
 
-/// Chunks that are not complete, the oldest first.
+/// The incomplete chunks, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     chunks: Vec<Incomplete>,
@@ -26,7 +26,7 @@ pub(crate) struct Parts {
 struct Incomplete {
     tsn: Tsn,
     total: u16,
-    /// By offset, which no two share.
+    /// In ascending order of their offsets, which are distinct.
     pieces: Vec<Piece>,
 }
 
@@ -37,7 +37,7 @@ struct Piece {
 }
 
 impl Parts {
-    /// A part came. Gives the whole chunk if that was the last that was missing.
+    /// Adds a part. Returns the whole chunk if this part completes it.
     pub(crate) fn take(&mut self, part: &Part<'_>) -> Option<Vec<u8>> {
         let known = |chunk: &Incomplete| chunk.tsn == part.tsn && chunk.total == part.total;
         let at = self.chunks.iter().position(known).unwrap_or_else(|| {
@@ -82,7 +82,7 @@ impl Incomplete {
         }
     }
 
-    /// All bytes, if none is missing. Parts of two transmissions may overlap.
+    /// The whole chunk if no byte is missing. Parts of two transmissions may overlap.
     fn whole(&self) -> Option<Vec<u8>> {
         let total = usize::from(self.total);
         let reaches = |end: usize, piece: &Piece| {
@@ -112,7 +112,7 @@ mod tests {
     use anabranch_types::Tsn;
     use anabranch_wire::Part;
 
-    /// Byte i of a chunk is i.
+    /// A chunk whose bytes are their offsets, modulo 256.
     fn chunk(total: u16) -> Vec<u8> {
         (0..total).map(|at| at as u8).collect()
     }

@@ -50,8 +50,8 @@ impl Transfer {
         }
     }
 
-    /// Sends a heartbeat on `path` at once, as [`Transfer::ask`], although nothing is known to be wrong with it: one lost heartbeat does not
-    /// count. Returns `false` if none is sent on the path any more.
+    /// Like [`Transfer::ask`], as a check of a path about which nothing bad is known: one lost heartbeat does not count.
+    /// Returns `false` if no heartbeats are sent on the path any more.
     pub(super) fn check(&mut self, path: PathId, now: Instant) -> bool {
         if self.heartbeats_are_over(path) || self.paths.path(path).heartbeats_disabled {
             return false;
@@ -109,10 +109,11 @@ impl Transfer {
     }
 
     //= rfc9260 3.3.5-1, 8.3-1, 8.3-15
-    /// Schedules the next heartbeat of `path`, from `begin` on. Normally it is sent after HB.interval plus RTO with a jitter of
-    /// half the RTO, if no data of the active path was acknowledged in that time. (RFC 9260 §8.3 asks whether the path is idle, but
-    /// data sent on a failed path proves nothing.) On an unconfirmed path that has not failed it is sent as soon as the probe
-    /// budget allows (RFC 9260 §5.4).
+    /// Schedules the next heartbeat of `path`, from `begin` on.
+    ///
+    /// Normally it is sent after HB.interval plus RTO with a jitter of half the RTO, if no data of the active path was
+    /// acknowledged in that time. RFC 9260 §8.3 requires an idle path instead, but data sent on a failed path proves
+    /// nothing. On an unconfirmed path that has not failed, it is sent as soon as the probe budget allows (RFC 9260 §5.4).
     pub(super) fn schedule_heartbeat(&mut self, path: PathId, begin: Instant) {
         if self.heartbeats_are_over(path) {
             return;
@@ -187,8 +188,8 @@ impl Transfer {
             return effects;
         };
         if let Some(until) = self.damped_until(path, now) {
-            // The peer is there, but the path carries no data, whatever else it carries: it does not come back now, and its
-            // timeout stays backed off. RFC 9260 §8.3 would have its errors cleared.
+            // The peer is reachable, but the path carries no data. The path therefore stays out of use, and its timeout
+            // stays backed off. RFC 9260 §8.3 recommends clearing its errors.
             self.forget_errors();
             self.reverse_path_works(path, now);
             self.schedule_heartbeat(path, until);

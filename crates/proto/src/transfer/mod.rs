@@ -74,9 +74,9 @@ pub(crate) struct Transfer {
     pub(crate) policies: PolicySet,
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
-    /// Chunks of the peer that come in parts.
+    /// Incomplete chunks of the peer, received in parts.
     pub(crate) parts: Parts,
-    /// Chunks of ours that leave in parts.
+    /// Chunks that are being sent in parts.
     pub(crate) splitting: Splitting,
     limits: Limits,
     /// Consecutive errors on all paths together (RFC 9260 §8.1).
@@ -86,7 +86,7 @@ pub(crate) struct Transfer {
     probe_budget: ProbeBudget,
     /// Whether SHUTDOWN or SHUTDOWN ACK was sent, which ends heartbeats on confirmed paths (RFC 9260 §8.3).
     is_finishing: bool,
-    /// Time at which the path scheduler is asked again.
+    /// Time at which the path scheduler is called again.
     scheduler_wakes: Option<Instant>,
     /// Random numbers for nonces and jitter of heartbeats.
     secrets: Secrets,

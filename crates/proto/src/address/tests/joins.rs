@@ -1,9 +1,9 @@
-//! Joins: whom does the peer take for us, and when do we ask?
+//! Tests of joins: which packets make the peer add their source address, and when a join is sent.
 
 use super::rules::{adds, questions, says};
 use super::*;
 
-/// Where a NAT lets Alice's packets come from, and where she was seen before.
+/// A path on which Bob receives Alice's packets from another port of her known address.
 fn seen(port: u16) -> PathAddr {
     PathAddr {
         local: at(0, 2),
@@ -11,7 +11,7 @@ fn seen(port: u16) -> PathAddr {
     }
 }
 
-/// Alice's ASCONF with this number that asks to add the source address of its packet.
+/// Alice's ASCONF with the next serial number plus `number`, which requests to add the source address of its packet.
 fn join(pair: &Pair, number: u32) -> Vec<u8> {
     let mut question = pair.question(&one(|list| list.push_add_address(about(0, "0.0.0.0"))));
     question.number = AsconfNumber(question.number.0.wrapping_add(number));
@@ -19,14 +19,14 @@ fn join(pair: &Pair, number: u32) -> Vec<u8> {
     pair.vouched(&question)
 }
 
-/// Bob gets `bytes` over `path`; where he answers to.
+/// Delivers `bytes` to Bob over `path`. Returns the destinations of his replies.
 fn answers(pair: &mut Pair, path: PathAddr, bytes: &[u8]) -> Vec<SocketAddr> {
     pair.bob.handle_datagram(LATER, path, Ecn::NotCapable, bytes);
     let answers = said(&mut pair.bob, LATER);
     answers.iter().map(|(path, _)| path.remote).collect()
 }
 
-/// Bob hears Alice at the address that he knows.
+/// Delivers a packet from Alice's known address to Bob.
 fn hears_at_known_address(pair: &mut Pair) {
     let data = says(&mut pair.alice, "from where I was");
     deliver(data, &mut pair.bob);
@@ -37,7 +37,7 @@ fn remotes(pair: &Pair) -> Vec<SocketAddr> {
     pair.bobs().transfer.paths.remotes().collect()
 }
 
-/// Lets time pass for Alice alone: nothing that she sends arrives. The packets, and when they left.
+/// Advances Alice's time for `seconds` while all her packets are lost. Returns the packets and their times.
 fn speaks_to_nobody(pair: &mut Pair, seconds: u64) -> Vec<(Instant, PathAddr, Vec<u8>)> {
     let mut sent = Vec::new();
     for step in 0..seconds * 100 {
@@ -75,14 +75,15 @@ fn packet_from_another_port_is_not_followed_while_the_known_one_is_heard() {
     });
     assert_eq!(answers(&mut pair, seen(40_001), &heartbeat), []);
     assert_eq!(remotes(&pair), [at(0, 1)]);
-    // A minute of silence later it has moved.
+    // After a minute without packets from the known port, the path moves to the other port.
     let later = LATER + Duration::from_secs(60);
     pair.bob
         .handle_datagram(later, seen(40_001), Ecn::NotCapable, &heartbeat);
     assert_eq!(remotes(&pair), [seen(40_001).remote]);
 }
 
-/// A copy of an ASCONF moves nobody: its number is used up. Its sender may have moved before it had the answer.
+/// A repeated ASCONF adds no path, because its serial number was accepted already. Its sender may have moved before it
+/// received the ASCONF ACK.
 #[test]
 fn copy_of_an_answered_join_gets_the_answer_where_it_came_from_and_adds_nothing() {
     let mut pair = Pair::with(1);
@@ -109,7 +110,7 @@ fn join_that_is_not_authenticated_or_out_of_order_is_ignored() {
     let question = pair.question(&one(|list| list.push_add_address(about(0, "0.0.0.0"))));
     let bare = pair.alices_packet(|_, packet| packet.push(&question).expect("room"));
     let mut forged = join(&pair, 0);
-    // A byte of the code behind both headers and the ids of key and HMAC.
+    // A byte of the HMAC: after the common header, the chunk header, and the ids of key and HMAC.
     forged[12 + 8] ^= 1;
     reseal(&mut forged);
     for packet in [bare, forged, join(&pair, 1), join(&pair, u32::MAX)] {
@@ -118,7 +119,7 @@ fn join_that_is_not_authenticated_or_out_of_order_is_ignored() {
     }
 }
 
-/// The place of a path that does not work goes to the one that joins from the same host.
+/// A join from the same IP address replaces a path that does not work.
 #[test]
 fn join_takes_the_place_of_a_path_to_the_same_address_that_does_not_work() {
     let mut pair = Pair::with(1);
@@ -126,7 +127,7 @@ fn join_takes_the_place_of_a_path_to_the_same_address_that_does_not_work() {
         let packet = join(&pair, number);
         answers(&mut pair, seen(40_000 + number as u16), &packet);
     }
-    // The second path was never confirmed, so each join moved it.
+    // The second path was never confirmed, so each join replaced it.
     assert_eq!(remotes(&pair), [at(0, 1), seen(40_029).remote]);
 }
 
@@ -165,7 +166,7 @@ fn deleted_address_takes_the_paths_along_that_joined_from_there() {
     assert_eq!(remotes(&pair), [at(0, 1)]);
 }
 
-/// One ASCONF is outstanding, however often it leaves, and its intervals grow.
+/// One ASCONF is outstanding however often it is sent, and its intervals grow.
 #[test]
 fn joins_without_an_answer_are_one_asconf_at_growing_intervals() {
     let mut pair = Pair::with(1);
@@ -195,11 +196,11 @@ fn no_join_leaves_while_shutdown_is_under_way() {
 }
 
 //= rfc5061 5.1-12
-/// A join that is not answered leaves on the path that works, where it asks for nothing, and what waits comes next.
+/// An unanswered join is sent on the working path, where it adds nothing, and the waiting request follows.
 #[test]
 fn join_without_an_answer_gives_way_to_a_request() {
     let mut pair = Pair::with(2);
-    // What leaves on the second path gets lost.
+    // Packets of the second path are lost.
     let mut now = LATER;
     let mut numbers = Vec::new();
     let mut is_added = false;
@@ -232,7 +233,7 @@ fn join_without_an_answer_gives_way_to_a_request() {
     assert_eq!(numbers[..4], [first, 0, first, first.wrapping_add(1)]);
 }
 
-/// Who lists the addresses of others may not make us send more than heartbeats there.
+/// A peer that lists addresses of other hosts must not cause more than heartbeats to be sent there.
 #[test]
 fn listed_address_without_proof_gets_no_joins_from_who_was_called() {
     let mut pair = Pair::with(1);

@@ -42,7 +42,7 @@ fn asconf_numbers_start_at_the_initial_tsn() {
     adds(&mut pair, at(2, 1));
     adds(&mut pair, at(3, 1));
     let sent = said(&mut pair.alice, LATER);
-    // Behind them the request to add the source address of the packet.
+    // The request to add the source address of the packet follows them.
     assert_eq!(questions(&sent), [(first, at(0, 1).ip(), vec![0, 1, 2])]);
     let rto = pair.alices().path_facts()[0].rto;
     assert_eq!(pair.alices().addresses.deadline(), Some(LATER + rto), "T4 runs");

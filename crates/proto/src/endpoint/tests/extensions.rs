@@ -345,7 +345,8 @@ fn sack_flags_are_zero_unless_packet_counts_were_negotiated() {
     }
 }
 
-/// Each SACK stands for one packet unless both ends agreed that it says how many: two then mean a loss, where three are needed.
+/// Each SACK counts as one packet unless both ends have negotiated packet counts. With a count of two, two SACKs mean a
+/// loss, instead of three.
 #[test]
 fn packet_counts_of_a_peer_are_ignored_unless_negotiated() {
     for supported in [&[][..], &[PACKET_COUNTS]] {

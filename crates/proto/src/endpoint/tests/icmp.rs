@@ -1,4 +1,4 @@
-//! ICMP messages: forged ones change nothing, genuine ones end an attempt to connect, or have a path asked.
+//! Tests of ICMP messages: forged ones change nothing, and genuine ones end an attempt to connect or trigger a heartbeat.
 
 use anabranch_wire::HeartbeatAck;
 
@@ -19,7 +19,7 @@ fn hears_icmp(endpoint: &mut Endpoint, destination: SocketAddr, kind: IcmpKind, 
     endpoint.handle_icmp(START, message);
 }
 
-/// Begins an association with these addresses; gives it with its first packet.
+/// Starts an association with these addresses. Returns its first packet.
 fn begins(endpoint: &mut Endpoint, remotes: &[SocketAddr]) -> (AssociationId, Vec<u8>) {
     let id = endpoint.connect(START, remotes, &config()).expect("a path");
     (id, said(endpoint, START).remove(0))
@@ -38,7 +38,7 @@ fn close_reasons(endpoint: &mut Endpoint) -> Vec<CloseReason> {
 fn port_unreachable_about_the_init_ends_the_attempt() {
     let mut endpoint = endpoint();
     let (_, init) = begins(&mut endpoint, &[peer(2)]);
-    // RFC 1812 asks for more, but the tag is in the first 20 bytes.
+    // RFC 1812 requires longer quotations, but the tag is in the first 20 bytes.
     hears_icmp(&mut endpoint, peer(2), port_unreachable(peer(2)), &init[..20]);
     assert_eq!(close_reasons(&mut endpoint), [CloseReason::Refused]);
     assert!(said(&mut endpoint, START).is_empty());
@@ -74,7 +74,7 @@ fn icmp_about_packets_never_sent_is_ignored() {
     for quoted in [&other_tag[..], &other_port, &no_init, &init[..16], &[]] {
         hears_icmp(&mut endpoint, peer(2), closed, quoted);
     }
-    // To another address, and by another host than the destination.
+    // A message about another destination, and one sent by another host than the destination.
     hears_icmp(&mut endpoint, peer(3), port_unreachable(peer(3)), &init);
     hears_icmp(&mut endpoint, peer(2), port_unreachable(peer(9)), &init);
     assert_eq!(close_reasons(&mut endpoint), []);
@@ -93,7 +93,7 @@ fn unreachable_network_does_not_end_the_attempt() {
     assert_eq!(close_reasons(&mut endpoint), []);
 }
 
-/// A packet of the endpoint to its peer, whose tag is `tag`.
+/// A packet of the endpoint to the peer with this `tag`.
 fn from_us(tag: VerificationTag) -> Vec<u8> {
     packet(tag, |packet| packet.push(&CookieAck).expect("a small chunk"))
 }
@@ -137,11 +137,11 @@ fn next_probe_above(endpoint: &mut Endpoint, tag: VerificationTag, bytes: usize)
 //= rfc9260 10-6
 #[test]
 fn packet_too_big_sets_the_size_of_the_next_probe() {
-    /// Of IPv4 and UDP.
+    /// The length of the headers of IPv4 and UDP.
     const HEADERS: usize = 28;
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 77, &[]);
-    // Sizes are probed as soon as data leaves.
+    // Path MTU probes start with the first data.
     let id = endpoint.associations().next().expect("it is there").id();
     let mut association = endpoint.association_mut(id).expect("it is there");
     association

@@ -316,14 +316,14 @@ fn without_mtu_probes() -> AssociationConfig {
     AssociationConfig { policies, ..config() }
 }
 
-/// With two confirmed paths; gives its tag.
+/// The peer has two confirmed paths. Returns the verification tag of packets to the endpoint.
 fn with_two_paths(endpoint: &mut Endpoint) -> VerificationTag {
     let tag = is_joined(endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
     endpoint_confirms(endpoint, tag, PathId(1));
     tag
 }
 
-/// The heartbeats that leave now, and where to.
+/// The remote addresses of the heartbeats that are sent now.
 fn heartbeats(endpoint: &mut Endpoint, now: Instant) -> Vec<(SocketAddr, Vec<u8>)> {
     let mut sent = Vec::new();
     let mut buffer = Vec::new();
@@ -336,7 +336,7 @@ fn heartbeats(endpoint: &mut Endpoint, now: Instant) -> Vec<(SocketAddr, Vec<u8>
     sent
 }
 
-/// Duplicates have other causes than a path that carries no SACKs, and one heartbeat may be lost.
+/// Duplicates may have other causes than a path that loses SACKs, and one heartbeat may be lost.
 #[test]
 fn path_in_doubt_is_asked_twice_before_it_is_suspected_and_its_rto_stays() {
     for answers_second in [true, false] {

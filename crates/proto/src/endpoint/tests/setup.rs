@@ -153,7 +153,7 @@ fn init_ack_goes_to_the_source_with_tags_and_cookie() {
     assert!(kinds.contains(&anabranch_wire::parameter::kind::STATE_COOKIE));
 }
 
-/// What it need not say it does not say, before IP has to fragment it.
+/// Optional parameters are left out if IP would have to fragment the packet.
 #[test]
 fn init_ack_to_a_long_init_fits_the_path() {
     let mut parameters = ParameterWriter::new();
