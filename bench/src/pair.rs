@@ -18,6 +18,10 @@ pub struct Pair {
     pub bob: Endpoint,
     /// The virtual time; only [`Pair::pass`] advances it.
     pub now: Instant,
+    /// Number of the paths that carry packets; all others lose them.
+    pub carrying: u8,
+    /// The host number of the last initiator.
+    initiators: u8,
     buffer: Vec<u8>,
     carried: u64,
 }
@@ -39,9 +43,17 @@ impl Pair {
             alice: endpoint(1, paths, config),
             bob: endpoint(2, paths, config),
             now: Instant::ZERO,
+            carrying: paths,
+            initiators: 2,
             buffer: Vec::new(),
             carried: 0,
         }
+    }
+
+    /// Puts another initiator in the place of Alice, with other addresses. Returns the one before, which gets no more packets.
+    pub fn replace_alice(&mut self, paths: u8, config: &AssociationConfig) -> Endpoint {
+        self.initiators += 1;
+        std::mem::replace(&mut self.alice, endpoint(self.initiators, paths, config))
     }
 
     /// Starts an association from Alice to Bob's first address.
@@ -88,6 +100,12 @@ impl Pair {
         };
         let mut packets = 0;
         while let Some(transmit) = transmit(from, self.now, &mut self.buffer) {
+            let SocketAddr::V4(local) = transmit.path.local else {
+                continue;
+            };
+            if local.ip().octets()[2] >= self.carrying {
+                continue;
+            }
             for packet in self.buffer.chunks(transmit.segment_size.unwrap_or(transmit.size)) {
                 packets += 1;
                 to.handle_datagram(self.now, transmit.path.reversed(), Ecn::NotCapable, packet);
@@ -165,6 +183,7 @@ fn endpoint(host: u8, paths: u8, config: &AssociationConfig) -> Endpoint {
     let config = EndpointConfig {
         local: (0..paths).map(|path| address(host, path)).collect(),
         accept: Some(config.clone()),
+        max_associations: usize::MAX,
         max_associations_per_prefix: usize::MAX,
         ..EndpointConfig::default()
     };

@@ -1,4 +1,4 @@
-//! Benchmark `idle_memory`: heap and timers of an idle association, and growth over time.
+//! Benchmark `idle_memory`: heap and timers of an idle association, set-ups beside idle ones, and growth over time.
 //!
 //! Heap is memory allocated and not freed, without the allocator's overhead. The share of each side is what its
 //! endpoint frees when it is dropped.
@@ -16,19 +16,36 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 /// The measured cases: number of associations, paths of each, messages sent in each direction before.
-const CASES: [Case; 6] = [
+const CASES: [Case; 9] = [
     Case::of(1_000, 1, 0),
     Case::of(10_000, 1, 0),
+    Case::of(100_000, 1, 0),
     Case::of(10_000, 1, 100),
     Case::of(1_000, 2, 0),
     Case::of(10_000, 2, 0),
     Case::of(10_000, 2, 100),
+    Case::of(1_000, 15, 0),
+    Case {
+        carrying: 1,
+        ..Case::of(1_000, 15, 0)
+    },
 ];
+
+/// Associations of one initiator with the same peer: each needs a port of its own.
+const PER_INITIATOR: usize = 10_000;
+
+/// Numbers of idle associations beside which others are set up.
+const BESIDE: [usize; 3] = [0, 1_000, 10_000];
+
+/// Associations that are set up beside them.
+const SET_UPS: usize = 1_000;
 
 #[derive(Clone, Copy)]
 struct Case {
     associations: usize,
     paths: u8,
+    /// Number of the paths that carry packets. The peer lists the addresses of all.
+    carrying: u8,
     messages: usize,
 }
 
@@ -37,6 +54,7 @@ impl Case {
         Self {
             associations,
             paths,
+            carrying: paths,
             messages,
         }
     }
@@ -57,6 +75,7 @@ fn main() {
     let arguments =
         arguments.or("idle_memory: heap and timers of idle associations; --seconds of virtual idleness");
     idle(&arguments).print(arguments.json);
+    beside(&arguments).print(arguments.json);
     growth().print(arguments.json);
 }
 
@@ -92,9 +111,14 @@ fn idle(arguments: &Arguments) -> Table {
         let Case {
             associations,
             paths,
+            carrying,
             messages,
         } = case;
-        let name = format!("{associations} with {paths} path(s) after {messages} messages");
+        let name = if carrying < paths {
+            format!("{associations} with {paths} listed addresses, {carrying} of which answers")
+        } else {
+            format!("{associations} with {paths} path(s) after {messages} messages")
+        };
         table.row(name, &figures);
     }
     table
@@ -105,10 +129,16 @@ fn idle_once(case: Case, seconds: f64) -> [f64; 6] {
     let each = case.associations as f64;
     let config = AssociationConfig::default();
     let mut pair = Pair::new(case.paths, &config);
+    pair.carrying = case.carrying;
     let watch = Stopwatch::start();
-    let associations = (0..case.associations)
-        .map(|_| pair.associate(&config))
-        .collect::<Vec<_>>();
+    let mut associations = Vec::new();
+    let mut others = Vec::new();
+    for number in 0..case.associations {
+        if number > 0 && number % PER_INITIATOR == 0 {
+            others.push(pair.replace_alice(case.paths, &config));
+        }
+        associations.push(pair.associate(&config));
+    }
     let set_ups = each / watch.elapsed().as_secs_f64();
     for (alice, bob) in &associations {
         exchange_messages(&mut pair, *alice, *bob, case.messages);
@@ -117,9 +147,11 @@ fn idle_once(case: Case, seconds: f64) -> [f64; 6] {
     pair.settle();
     pair.ignore_events();
     let watch = Stopwatch::start();
+    // Only one initiator is connected, so with several nobody would answer the others' heartbeats.
+    let seconds = if others.is_empty() { seconds } else { 1e-9 };
     let (wake_ups, packets) = wait(&mut pair, Duration::from_secs_f64(seconds));
     let work = watch.elapsed().as_secs_f64();
-    let (client, server) = (freed_by_drop(pair.alice), freed_by_drop(pair.bob));
+    let (client, server) = (freed_by_drop((pair.alice, others)), freed_by_drop(pair.bob));
     let per_minute = 60.0 / seconds / each;
     [
         set_ups,
@@ -167,6 +199,26 @@ fn wait(pair: &mut Pair, time: Duration) -> (u64, u64) {
         pair.ignore_events();
     }
     (wake_ups, packets)
+}
+
+/// How fast associations are set up beside idle ones.
+fn beside(arguments: &Arguments) -> Table {
+    let columns = [("set_ups_per_s", 0), ("microseconds", 2)];
+    let columns = columns.map(|(name, decimals)| Column { name, decimals });
+    let mut table = Table::new("set-ups beside idle associations", &columns);
+    for others in BESIDE {
+        let config = AssociationConfig::default();
+        let seconds = (0..arguments.runs).map(|_| {
+            let mut pair = Pair::new(1, &config);
+            (0..others).for_each(|_| _ = pair.associate(&config));
+            let watch = Stopwatch::start();
+            (0..SET_UPS).for_each(|_| _ = pair.associate(&config));
+            watch.elapsed().as_secs_f64() / SET_UPS as f64
+        });
+        let each = median(&seconds.collect::<Vec<_>>());
+        table.row(format!("{SET_UPS} beside {others}"), &[1.0 / each, each * 1e6]);
+    }
+    table
 }
 
 fn growth() -> Table {

@@ -89,7 +89,7 @@ impl EndpointConfig {
 pub(crate) const MIN_RECEIVE_BUFFER: u64 = 1_500;
 
 /// Configuration of an association.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct AssociationConfig {
     /// SCTP port of the peer when connecting. Default 9899.
     pub peer_sctp_port: u16,

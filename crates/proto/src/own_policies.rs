@@ -36,6 +36,13 @@ impl OwnPolicies {
     }
 }
 
+/// Equal if they are clones of each other.
+impl PartialEq for OwnPolicies {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 impl fmt::Debug for OwnPolicies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OwnPolicies")

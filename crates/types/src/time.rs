@@ -1,6 +1,7 @@
 //! Time: instants that the driver passes in.
 
 use core::fmt;
+use core::num::NonZeroU64;
 use core::ops::{Add, AddAssign, Sub};
 use core::time::Duration;
 
@@ -16,31 +17,39 @@ use core::time::Duration;
 /// assert_eq!(later - start, Duration::from_millis(20));
 /// assert_eq!(start - later, Duration::ZERO);
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Instant(u64);
+///
+/// An `Option<Instant>` is no larger than an `Instant`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(
+    /// One more than the nanoseconds since the epoch: an association has dozens of optional deadlines, and the value 0 is the
+    /// absent one.
+    NonZeroU64,
+);
 
 impl Instant {
     /// The epoch of the driver.
-    pub const ZERO: Self = Self(0);
+    pub const ZERO: Self = Self(NonZeroU64::MIN);
     /// A moment that never comes.
-    pub const MAX: Self = Self(u64::MAX);
+    pub const MAX: Self = Self(NonZeroU64::MAX);
 
     /// The moment `nanos` nanoseconds after the epoch.
     #[must_use]
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
-        Self(nanos)
+        Self(NonZeroU64::MIN.saturating_add(nanos))
     }
 
     /// Nanoseconds since the epoch.
     #[must_use]
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
-        self.0
+        self.0.get() - 1
     }
 
     /// Time passed since `earlier`; zero if `earlier` is later.
     #[must_use]
     pub const fn saturating_duration_since(self, earlier: Self) -> Duration {
-        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+        Duration::from_nanos(self.0.get().saturating_sub(earlier.0.get()))
     }
 }
 
@@ -61,6 +70,13 @@ pub fn earliest(deadlines: impl IntoIterator<Item = Option<Instant>>) -> Option<
         .map(|deadline| deadline.unwrap_or(Instant::MAX));
     let first = moments.fold(Instant::MAX, Instant::min);
     (first < Instant::MAX).then_some(first)
+}
+
+/// [`Instant::ZERO`].
+impl Default for Instant {
+    fn default() -> Self {
+        Self::ZERO
+    }
 }
 
 fn nanos(duration: Duration) -> u64 {
@@ -85,7 +101,7 @@ impl Sub<Duration> for Instant {
     type Output = Self;
 
     fn sub(self, duration: Duration) -> Self {
-        Self(self.0.saturating_sub(nanos(duration)))
+        Self::from_nanos(self.as_nanos().saturating_sub(nanos(duration)))
     }
 }
 
@@ -106,7 +122,7 @@ impl fmt::Debug for Instant {
 /// Seconds with six decimals, as packet tools print them.
 impl fmt::Display for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let micros = self.0 / 1_000;
+        let micros = self.as_nanos() / 1_000;
         write!(f, "{}.{:06}", micros / 1_000_000, micros % 1_000_000)
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Each request is carried out or refused, and the ASCONF ACK is kept in case it is lost.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::mem;
@@ -33,11 +34,18 @@ const MAX_RESPONSES: usize = 400;
 #[derive(Debug)]
 pub(super) struct AsconfReceiver {
     expected: AsconfNumber,
+    due_on: Option<PathId>,
+    /// `None` before the first ASCONF: most peers never send one.
+    received: Option<Box<Received>>,
+}
+
+/// What the peer's ASCONFs have left.
+#[derive(Debug, Default)]
+struct Received {
     /// The last ASCONF ACKs, oldest first.
     answers: VecDeque<OutboundAsconfAck>,
     /// Serial numbers of the ASCONF ACKs to send.
     due: Vec<AsconfNumber>,
-    due_on: Option<PathId>,
     /// An ASCONF ACK to send again to an unknown address.
     repeated: Option<(PathAddr, AsconfNumber)>,
     /// The primary address that the peer requests, while it is not confirmed.
@@ -48,11 +56,8 @@ impl AsconfReceiver {
     pub(super) const fn new() -> Self {
         Self {
             expected: AsconfNumber(0),
-            answers: VecDeque::new(),
-            due: Vec::new(),
             due_on: None,
-            repeated: None,
-            preferred: None,
+            received: None,
         }
     }
 
@@ -68,7 +73,10 @@ impl AsconfReceiver {
     /// Takes the ASCONF ACKs to send, in the order of their serial numbers (RFC 5061 §5.1.1 C3).
     pub(super) fn take_due(&mut self) -> Vec<OutboundAsconfAck> {
         self.due_on = None;
-        let due = mem::take(&mut self.due);
+        let Some(received) = &mut self.received else {
+            return Vec::new();
+        };
+        let due = mem::take(&mut received.due);
         let is_due = |answer: &&OutboundAsconfAck| due.contains(&answer.number);
         // Several ASCONF ACKs are bundled as far as they fit; the peer repeats the other ASCONFs (RFC 5061 §5.2 E7).
         let mut room = MAX_RESPONSES;
@@ -77,7 +85,8 @@ impl AsconfReceiver {
             room = room.saturating_sub(answer.responses.len());
             fits
         };
-        self.answers
+        received
+            .answers
             .iter()
             .filter(is_due)
             .take_while(fits)
@@ -89,16 +98,20 @@ impl AsconfReceiver {
     /// Queues the ASCONF ACK of a repeated ASCONF for an unknown address, to which the peer moved before it received the
     /// ASCONF ACK (RFC 5061 §5.2 E6). Not if the ASCONF ACK is longer than the ASCONF's packet.
     fn repeat_to(&mut self, number: AsconfNumber, arrival: PathAddr, asconf_len: usize) {
-        let mut answers = self.answers.iter().filter(|answer| answer.number == number);
+        let Some(received) = &mut self.received else {
+            return;
+        };
+        let mut answers = received.answers.iter().filter(|answer| answer.number == number);
         if answers.any(|answer| answer.responses.len() <= asconf_len) {
-            self.repeated = Some((arrival, number));
+            received.repeated = Some((arrival, number));
         }
     }
 
     /// Takes the ASCONF ACK to send to an unknown address, and the two addresses.
     pub(super) fn take_repeated(&mut self) -> Option<(PathAddr, OutboundAsconfAck)> {
-        let (path, number) = self.repeated.take()?;
-        let mut answers = self.answers.iter();
+        let received = self.received.as_mut()?;
+        let (path, number) = received.repeated.take()?;
+        let mut answers = received.answers.iter();
         let answer = answers.find(|answer| answer.number == number)?;
         Some((path, answer.clone()))
     }
@@ -109,23 +122,26 @@ impl AsconfReceiver {
     }
 
     fn answer(&mut self, answer: OutboundAsconfAck) {
-        if self.answers.len() >= MAX_ANSWERS {
-            self.answers.pop_front();
+        let answers = &mut self.received.get_or_insert_default().answers;
+        if answers.len() >= MAX_ANSWERS {
+            answers.pop_front();
         }
-        self.answers.push_back(answer);
+        answers.push_back(answer);
     }
 
     fn has_answered(&self, number: AsconfNumber) -> bool {
-        self.answers.iter().any(|answer| answer.number == number)
+        let mut answers = self.received.iter().flat_map(|received| &received.answers);
+        answers.any(|answer| answer.number == number)
     }
 
     //= rfc5061 5.2-6
     fn send(&mut self, number: AsconfNumber, path: PathId) {
-        if !self.due.contains(&number) && self.due.len() < MAX_ANSWERS {
-            self.due.push(number);
+        let received = self.received.get_or_insert_default();
+        if !received.due.contains(&number) && received.due.len() < MAX_ANSWERS {
+            received.due.push(number);
         }
+        received.repeated = None;
         self.due_on = Some(path);
-        self.repeated = None;
     }
 }
 
@@ -264,13 +280,14 @@ impl Addresses {
         if !transfer.paths.leads_to(ip) {
             return Err(Refusal::NotAllowed);
         }
-        self.asconf_receiver.preferred = Some(ip);
+        self.asconf_receiver.received.get_or_insert_default().preferred = Some(ip);
         Ok(self.prefer(transfer))
     }
 
     /// Makes the path that the peer requests the primary path, if it is usable.
     pub(super) fn prefer(&mut self, transfer: &mut Transfer) -> Effects {
-        let Some(ip) = self.asconf_receiver.preferred else {
+        let received = &self.asconf_receiver.received;
+        let Some(ip) = received.as_ref().and_then(|received| received.preferred) else {
             return Effects::default();
         };
         let leads_there =
@@ -279,7 +296,9 @@ impl Addresses {
         let Some(path) = found.map(|(facts, _)| facts.id) else {
             return Effects::default();
         };
-        self.asconf_receiver.preferred = None;
+        if let Some(received) = &mut self.asconf_receiver.received {
+            received.preferred = None;
+        }
         transfer.make_primary(path)
     }
 

@@ -3,6 +3,7 @@
 //! One ASCONF is outstanding at a time, and is retransmitted until it is acknowledged. Each ends with the request to add the source
 //! address of its packet, so that it can be sent on a path that the peer does not know ([`super::join`]).
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -35,7 +36,7 @@ pub(crate) enum Request {
 pub(super) struct AsconfSender {
     next: AsconfNumber,
     pub(super) waiting: Vec<Request>,
-    pub(super) outstanding: Option<Outstanding>,
+    pub(super) outstanding: Option<Box<Outstanding>>,
     /// Whether the peer has rejected ASCONF as unknown.
     pub(super) is_vain: bool,
 }
@@ -184,7 +185,7 @@ impl AsconfSender {
             requests: parameters(&requests, wildcard),
         };
         self.next = self.next.next();
-        self.outstanding.insert(Outstanding {
+        self.outstanding.insert(Box::new(Outstanding {
             chunk,
             is_due: !requests.is_empty(),
             requests,
@@ -192,7 +193,7 @@ impl AsconfSender {
             join_on: None,
             joined: PathIds::default(),
             expires: None,
-        })
+        }))
     }
 
     /// The local addresses that queued or outstanding requests add.
@@ -316,14 +317,14 @@ impl Addresses {
         chunk: &AsconfAck<'_>,
     ) -> Result<Option<Acknowledged>, Violation> {
         let sender = &mut self.asconf_sender;
-        let is_meant = |asconf: &mut Outstanding| asconf.chunk.number == chunk.number;
+        let is_meant = |asconf: &mut Box<Outstanding>| asconf.chunk.number == chunk.number;
         if let Some(asconf) = sender.outstanding.take_if(is_meant) {
             let Outstanding {
                 path,
                 joined,
                 requests,
                 ..
-            } = asconf;
+            } = *asconf;
             return Ok(Some(Acknowledged {
                 path,
                 joined,

@@ -209,6 +209,16 @@ impl Control {
         end
     }
 
+    /// Releases the memory of empty queues.
+    pub(crate) fn shrink(&mut self) {
+        if self.heartbeat_acks.is_empty() {
+            self.heartbeat_acks = VecDeque::new();
+        }
+        if self.errors.is_empty() {
+            self.errors = VecDeque::new();
+        }
+    }
+
     /// Updates whether any slot is filled. Called after slots were taken.
     pub(crate) fn settle(&mut self) {
         self.any = self.cookie_ack.is_some()

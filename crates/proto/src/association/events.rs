@@ -119,6 +119,13 @@ impl Events {
         self.queue.is_empty()
     }
 
+    /// Releases the memory of an empty queue.
+    pub(crate) fn shrink(&mut self) {
+        if self.queue.is_empty() {
+            self.queue = VecDeque::new();
+        }
+    }
+
     /// Takes the next event. If the queue was full, streams of `sender` may have waited for room in it.
     pub(crate) fn poll(&mut self, sender: &mut Sender) -> Option<Event> {
         let was_full = self.is_full();

@@ -46,6 +46,10 @@ impl Association {
             let effects = self.addresses.join(&mut self.transfer, now);
             self.apply(effects);
         }
+        if self.transfer.sender.is_drained() {
+            self.events.shrink();
+            self.control.shrink();
+        }
         self.debug_check();
     }
 

@@ -75,7 +75,7 @@ impl Endpoint {
         let tag = self.fresh_tag();
         let setup = Setup {
             id: self.fresh_id(),
-            config: Arc::new(config.clone()),
+            config: self.shared(config),
             local_addrs: self.local_addrs.clone(),
             local: Side {
                 port,
@@ -100,6 +100,13 @@ impl Endpoint {
         let id = association.id;
         self.insert(association, None);
         Ok(id)
+    }
+
+    /// The configuration, in the same memory as that of the last call if they are equal.
+    fn shared(&mut self, config: &AssociationConfig) -> Arc<AssociationConfig> {
+        let last = self.last_config.take().filter(|last| **last == *config);
+        let shared = last.unwrap_or_else(|| Arc::new(config.clone()));
+        self.last_config.insert(shared).clone()
     }
 
     fn local_port(

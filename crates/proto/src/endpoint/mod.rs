@@ -52,6 +52,8 @@ pub struct Endpoint {
     config: EndpointConfig,
     local_addrs: Arc<[SocketAddr]>,
     accept: Option<Arc<AssociationConfig>>,
+    /// That of the association that was started last.
+    last_config: Option<Arc<AssociationConfig>>,
     secrets: Secrets,
     cookies: CookieKeys,
     /// Source of each association's random number for authentication, which is derived from its tag, so that cookies need not
@@ -107,6 +109,7 @@ impl Endpoint {
         Self {
             local_addrs: config.local.clone().into(),
             accept: config.accept.clone().map(Arc::new),
+            last_config: None,
             cookies: CookieKeys::new(secrets.split(), config.cookie_life),
             randoms: secrets.split(),
             secrets,

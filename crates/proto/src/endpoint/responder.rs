@@ -430,5 +430,6 @@ fn remotes(cookie: &Cookie) -> Vec<SocketAddr> {
             remotes.push(remote);
         }
     }
+    remotes.shrink_to_fit();
     remotes
 }

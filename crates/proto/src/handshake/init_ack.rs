@@ -290,6 +290,7 @@ fn peer_addresses(
             remotes.push(remote);
         }
     }
+    remotes.shrink_to_fit();
     remotes
 }
 

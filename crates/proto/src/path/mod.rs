@@ -3,6 +3,7 @@
 //! State that policies and other modules read is in [`anabranch_policy::PathFacts`]; the other state is here. [`PathSet`] owns
 //! both.
 
+mod counters;
 mod damping;
 mod duplicates;
 mod event;
@@ -18,12 +19,15 @@ mod set;
 mod t3;
 mod tail_probe;
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 use anabranch_policy::Reachability;
 use anabranch_types::{Instant, PathAddr, earliest};
 
 pub(crate) use anabranch_policy::RttEstimator;
+pub use counters::PathCounters;
+pub(crate) use counters::Tally;
 pub(crate) use damping::Damping;
 pub(crate) use duplicates::Duplicates;
 pub use event::{PathChange, PathEvent};
@@ -55,7 +59,7 @@ pub(crate) struct Path {
     pub(crate) damping: Damping,
     /// Path MTU discovery.
     pub(crate) mtu: PathMtu,
-    pub(crate) recovery: Option<Recovery>,
+    pub(crate) recovery: Option<Box<Recovery>>,
     /// Whether one packet may exceed cwnd, for the first fast retransmit (RFC 9260 §7.2.4 step 3).
     pub(crate) retransmission_credit: bool,
     /// Whether T3 has expired and no data was acknowledged since: only one packet may be in flight (RFC 9260 §7.2.1, §7.2.3).
@@ -86,7 +90,7 @@ pub(crate) struct Path {
     pub(crate) blocked_until: Option<Instant>,
     /// Duplicates of chunks that are in flight on other paths.
     pub(crate) duplicates: Duplicates,
-    pub(crate) counters: PathCounters,
+    pub(crate) counters: Tally,
 }
 
 impl Path {
@@ -117,7 +121,7 @@ impl Path {
             release_at: None,
             blocked_until: None,
             duplicates: Duplicates::default(),
-            counters: PathCounters::default(),
+            counters: Tally::default(),
         }
     }
 
@@ -174,42 +178,6 @@ impl Path {
         ];
         earliest(deadlines)
     }
-}
-
-/// Counters of a path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct PathCounters {
-    /// SCTP packets sent.
-    pub packets_sent: u64,
-    /// Bytes of them, common headers included.
-    pub bytes_sent: u64,
-    /// Bytes of user data in DATA chunks sent for the first time.
-    pub payload_sent: u64,
-    /// Bytes of user data in retransmitted DATA chunks.
-    pub payload_retransmitted: u64,
-    /// Bytes of user data in duplicates of DATA chunks that were in flight on other paths.
-    pub payload_duplicated: u64,
-    /// SCTP packets received.
-    pub packets_received: u64,
-    /// Bytes of them, common headers included.
-    pub bytes_received: u64,
-    /// Bytes of user data in DATA chunks received, duplicates included.
-    pub payload_received: u64,
-    /// DATA chunks detected as lost because later ones were acknowledged.
-    pub fast_retransmits: u64,
-    /// Suspected failures because data of other paths was acknowledged and that of this one was not.
-    pub suspicions: u64,
-    /// Expiries of the T3-rtx timer.
-    pub timeouts: u64,
-    /// Tail loss probes sent.
-    pub tail_probes: u64,
-    /// DATA chunks that a chunk-rescheduling policy moved to this path.
-    pub rescheduled: u64,
-    /// Path MTU probes sent (RFC 8899).
-    pub mtu_probes: u64,
-    /// Changes of the peer's encapsulation port (NAT rebinding, RFC 6951 §5.4).
-    pub rebindings: u64,
 }
 
 /// Statistics of a path, for the application.

@@ -4,6 +4,7 @@
 //! each unanswered heartbeat is an error. Probes are sent at a constant interval, several may be unanswered at once, and
 //! none is an error.
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 use anabranch_types::Instant;
@@ -16,6 +17,12 @@ const REMEMBERED: usize = 8;
 pub(crate) struct ReachabilityProbes {
     /// Time at which the path stopped responding, or at which the last heartbeat of either kind was sent on it.
     asked_at: Option<Instant>,
+    /// The probes without answer. `None` on a path that responds.
+    unanswered: Option<Box<Unanswered>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Unanswered {
     sent: [Option<Sent>; REMEMBERED],
     /// Index of the next entry of `sent`.
     next: usize,
@@ -42,21 +49,23 @@ impl ReachabilityProbes {
     /// Notes that a probe with `nonce` is sent.
     pub(crate) fn sent(&mut self, nonce: u64, now: Instant) {
         self.asked(now);
-        self.sent[self.next] = Some(Sent { nonce, at: now });
-        self.next = (self.next + 1) % REMEMBERED;
+        let unanswered = self.unanswered.get_or_insert_default();
+        unanswered.sent[unanswered.next] = Some(Sent { nonce, at: now });
+        unanswered.next = (unanswered.next + 1) % REMEMBERED;
     }
 
     /// Handles an answer with `nonce`. Returns the time at which the probe was sent; `None` if this is not an outstanding
     /// probe.
     pub(crate) fn answered(&mut self, nonce: u64) -> Option<Instant> {
-        let probe = self.sent.iter().flatten().find(|sent| sent.nonce == nonce)?.at;
+        let mut sent = self.unanswered.as_ref()?.sent.iter().flatten();
+        let probe = sent.find(|sent| sent.nonce == nonce)?.at;
         self.settle();
         Some(probe)
     }
 
     /// Discards all outstanding probes, because the path responds.
-    pub(crate) const fn settle(&mut self) {
-        self.sent = [None; REMEMBERED];
+    pub(crate) fn settle(&mut self) {
+        self.unanswered = None;
     }
 }
 

@@ -385,7 +385,7 @@ impl PathSet {
                 cwnd: facts.cwnd,
                 ssthresh: facts.ssthresh,
                 in_flight: facts.in_flight,
-                counters: path.counters,
+                counters: path.counters.all(),
             })
             .collect()
     }

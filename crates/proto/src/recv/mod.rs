@@ -13,6 +13,7 @@ mod sack;
 mod tracker;
 mod window;
 
+use alloc::boxed::Box;
 use core::mem;
 
 use anabranch_policy::AckPolicy;
@@ -95,7 +96,7 @@ pub(crate) struct Receiver {
     sack: SackWriter,
     statistics: ReceiveStatistics,
     /// Present if NR-SACKs list only readable TSNs as non-renegable.
-    arrivals: Option<Arrivals>,
+    arrivals: Option<Box<Arrivals>>,
 }
 
 impl Receiver {
@@ -116,7 +117,7 @@ impl Receiver {
     pub(crate) fn with_nr_sack(self, nr_sack: NrSackChoice) -> Self {
         let asks = matches!(nr_sack, NrSackChoice::Delivered(_));
         Self {
-            arrivals: asks.then(|| Arrivals::above(self.tracker.cumulative())),
+            arrivals: asks.then(|| Box::new(Arrivals::above(self.tracker.cumulative()))),
             ..self
         }
     }
@@ -130,7 +131,7 @@ impl Receiver {
             restarted.window.hold(length);
         }
         restarted.window.set_unread(!restarted.delivery.is_empty());
-        let above = |_: &Arrivals| Arrivals::above(restarted.tracker.cumulative());
+        let above = |_: &Box<Arrivals>| Box::new(Arrivals::above(restarted.tracker.cumulative()));
         restarted.arrivals = self.arrivals.as_ref().map(above);
         restarted
     }
@@ -273,7 +274,7 @@ impl Receiver {
         let packet_count = form.reports_packet_count.then_some(packets);
         let a_rwnd = self.a_rwnd();
         let nothing = IntervalSet::new();
-        let readable = self.arrivals.as_ref().map_or(&nothing, Arrivals::readable);
+        let readable = self.arrivals.as_deref().map_or(&nothing, Arrivals::readable);
         let known = (&self.tracker, readable);
         if !self.sack.write(builder, known, a_rwnd, packet_count, form) {
             return false;

@@ -42,7 +42,7 @@ impl Transfer {
             facts.sent_chunks += 1;
             let machinery = self.paths.path_mut(path);
             machinery.duplicates.sent(chunk.tsn, chunk.bytes, until);
-            machinery.counters.payload_duplicated += payload;
+            machinery.counters.rare().payload_duplicated += payload;
             sendable = sendable.saturating_sub(chunk.bytes);
         }
     }
@@ -51,17 +51,17 @@ impl Transfer {
     fn next_duplicate(&mut self, path: PathId, now: Instant) -> Option<ChunkInFlight> {
         let longest = u64::from(self.paths.fact(path).max_data_chunk);
         loop {
-            let from = self.paths.path(path).duplicates.next;
+            let from = self.paths.path(path).duplicates.next();
             let tsn = self.sender.in_flight_elsewhere(from, path);
             let duplicates = &mut self.paths.path_mut(path).duplicates;
-            duplicates.next = Some(tsn);
+            duplicates.set_next(tsn);
             let chunk = self.sender.in_flight_chunk(tsn)?;
             if chunk.bytes <= longest {
                 let onto = self.paths.fact(path);
                 let scheduler = &self.policies.path_scheduler;
                 return scheduler.wants_duplicate(&chunk, onto, now).then_some(chunk);
             }
-            duplicates.next = Some(tsn.next());
+            duplicates.set_next(tsn.next());
         }
     }
 }

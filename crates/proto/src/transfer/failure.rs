@@ -205,7 +205,7 @@ impl Transfer {
     fn suspect(&mut self, path: PathId, now: Instant) -> Effects {
         self.send_again(path, now);
         let machinery = self.paths.path_mut(path);
-        machinery.counters.suspicions += 1;
+        machinery.counters.rare().suspicions += 1;
         machinery.probes.asked(now);
         self.ask(path, now);
         self.set_reachability(path, Reachability::PotentiallyFailed)

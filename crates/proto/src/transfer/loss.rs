@@ -4,6 +4,8 @@
 //! acknowledgement of one path says nothing about losses on another (split fast retransmit of CMT). The loss policy returns a
 //! threshold; all chunks in flight below it are lost (ADR 0012).
 
+use alloc::boxed::Box;
+
 use anabranch_policy::catalog::RecoveryChoice;
 use anabranch_policy::{LossCause, LossEvent};
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
@@ -42,7 +44,9 @@ impl Transfer {
             Effects::default()
         };
         let machinery = self.paths.path_mut(path);
-        machinery.counters.fast_retransmits += u64::from(lost.chunks);
+        if lost.chunks > 0 {
+            machinery.counters.rare().fast_retransmits += u64::from(lost.chunks);
+        }
         if machinery.recovery.is_some() {
             return effects;
         }
@@ -64,7 +68,7 @@ impl Transfer {
             // The facts still have the values from before the loss.
             RecoveryChoice::Proportional(_) => Some(ProportionalRate::begin(self.paths.fact(path).in_flight)),
         };
-        self.paths.path_mut(path).recovery = Some(Recovery { exit, rate });
+        self.paths.path_mut(path).recovery = Some(Box::new(Recovery { exit, rate }));
         self.paths.fact_mut(path).in_recovery = true;
         let event = LossEvent {
             path,
@@ -78,7 +82,13 @@ impl Transfer {
     /// since other paths may hold that back, when no chunk up to the exit point is outstanding or lost on this path (per-path
     /// recovery of CMT).
     fn leave_recovery(&mut self, path: PathId) {
-        let Some(Recovery { exit, .. }) = self.paths.path(path).recovery else {
+        let Some(exit) = self
+            .paths
+            .path(path)
+            .recovery
+            .as_ref()
+            .map(|recovery| recovery.exit)
+        else {
             return;
         };
         let sender = &self.sender;

@@ -64,7 +64,7 @@ impl Transfer {
     pub(crate) fn rebind(&mut self, path: PathId, remote: SocketAddr) -> (SocketAddr, Effects) {
         let machinery = self.paths.path_mut(path);
         let before = core::mem::replace(&mut machinery.addr.remote, remote);
-        machinery.counters.rebindings += 1;
+        machinery.counters.rare().rebindings += 1;
         (before, self.changed(path, PathChange::Rebound))
     }
 

@@ -74,7 +74,7 @@ impl Transfer {
         });
         debug_assert!(pushed.is_ok(), "no size is that small");
         let size = builder.finish_unsealed();
-        self.paths.path_mut(path).counters.mtu_probes += 1;
+        self.paths.path_mut(path).counters.rare().mtu_probes += 1;
         self.packet_sent(path, size, now);
         Some((path, size))
     }

@@ -45,7 +45,7 @@ impl Transfer {
             RescheduleExtent::Oldest => {
                 let chunk = self.sender.moved(stuck.tsn, path, now);
                 push_data(packet, &chunk);
-                self.paths.path_mut(path).counters.rescheduled += 1;
+                self.paths.path_mut(path).counters.rare().rescheduled += 1;
                 self.paths.fact_mut(path).sent_chunks += 1;
                 stuck.bytes
             }
@@ -55,7 +55,7 @@ impl Transfer {
                     // All blocking chunks are being retransmitted already, so no path is penalised.
                     return 0;
                 }
-                self.paths.path_mut(path).counters.rescheduled += u64::from(chunks);
+                self.paths.path_mut(path).counters.rare().rescheduled += u64::from(chunks);
                 0
             }
         };

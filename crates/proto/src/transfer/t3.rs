@@ -25,7 +25,7 @@ impl Transfer {
         machinery.rtt.back_off();
         machinery.loss_check_at = None;
         machinery.tail_probe.settle();
-        machinery.counters.timeouts += 1;
+        machinery.counters.rare().timeouts += 1;
         self.paths.publish_rtt(path);
         self.policies.loss.on_timeout(path);
         let (counts, mut effects) = match self.window_probe {

@@ -119,7 +119,7 @@ impl Transfer {
         if packet.len() > before || stands_alone {
             let machinery = self.paths.path_mut(path);
             machinery.tail_probe.leave();
-            machinery.counters.tail_probes += 1;
+            machinery.counters.rare().tail_probes += 1;
         }
     }
 
@@ -146,7 +146,7 @@ impl Transfer {
         push_data(packet, &chunk);
         let machinery = self.paths.path_mut(path);
         machinery.retransmission_credit = false;
-        machinery.counters.payload_retransmitted += payload;
+        machinery.counters.rare().payload_retransmitted += payload;
         self.paths.fact_mut(path).sent_chunks += 1;
         if lost.lost_on != path && self.paths.contains(lost.lost_on) {
             self.follow_path(lost.lost_on, now);
@@ -165,7 +165,7 @@ impl Transfer {
         };
         let payload = chunk.payload().len() as u64;
         push_data(packet, &chunk);
-        self.paths.path_mut(path).counters.payload_retransmitted += payload;
+        self.paths.path_mut(path).counters.rare().payload_retransmitted += payload;
         self.paths.fact_mut(path).sent_chunks += 1;
     }
 
