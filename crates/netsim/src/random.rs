@@ -1,6 +1,6 @@
-//! Random variables: Bernoulli trials and exponentially distributed times.
+//! Random variables: Bernoulli trials, exponentially distributed times, normal variables, and the functions they need.
 //!
-//! Both use only operations that IEEE 754 defines exactly, so results do not depend on a platform's `libm`.
+//! All use only operations that IEEE 754 defines exactly, so results do not depend on a platform's `libm`.
 
 use core::time::Duration;
 
@@ -43,6 +43,25 @@ pub fn exponential(mean: Duration, rng: &mut Rng) -> Duration {
     Duration::from_nanos(nanos as u64)
 }
 
+/// A standard normal variable, by G. Marsaglia's polar method.
+pub(crate) fn standard_normal(rng: &mut Rng) -> f64 {
+    loop {
+        let (one, other) = (2.0 * rng.unit() - 1.0, 2.0 * rng.unit() - 1.0);
+        let square = one * one + other * other;
+        if square > 0.0 && square < 1.0 {
+            return one * (-2.0 * ln(square) / square).sqrt();
+        }
+    }
+}
+
+/// `value^(−1/3)` for a value from 1/1,000 to 1, by Newton's method.
+pub(crate) fn reciprocal_cube_root(value: f64) -> f64 {
+    // From 1, which is below the root, each step grows by at most a third until it converges quadratically.
+    (0..20).fold(1.0, |root: f64, _| {
+        root * (4.0 - value * root * root * root) / 3.0
+    })
+}
+
 /// The natural logarithm of a positive normal number, by ln(m·2ᵉ) = e·ln 2 + 2·artanh((m − 1)/(m + 1)).
 fn ln(value: f64) -> f64 {
     const MANTISSA: u64 = (1 << 52) - 1;
@@ -62,7 +81,7 @@ fn ln(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Probability, exponential, ln};
+    use super::{Probability, exponential, ln, reciprocal_cube_root};
     use anabranch_types::Seed;
     use std::time::Duration;
 
@@ -79,6 +98,17 @@ mod tests {
         for value in [1e-300, 1e-9, 0.1, 0.5, 0.999_999, 1.0, 1.999_999, 42.0] {
             assert!(
                 (ln(value) - f64::ln(value)).abs() <= 1e-14 * f64::ln(value).abs().max(1.0),
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn reciprocal_cube_root_agrees_with_std() {
+        for value in [1.0, 0.9, 0.5, 0.1, 0.02, 0.01, 0.001] {
+            let expected = 1.0 / f64::cbrt(value);
+            assert!(
+                (reciprocal_cube_root(value) - expected).abs() < 1e-13 * expected,
                 "{value}"
             );
         }

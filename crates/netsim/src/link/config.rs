@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use anabranch_types::Rate;
 
-use super::{Loss, QueueConfig};
+use super::{DelayVariation, Loss, QueueConfig};
 use crate::Probability;
 
 /// Bytes that Ethernet adds to an IP packet on the wire: preamble 8, header 14, checksum 4. A packet of 1,500
@@ -48,6 +48,8 @@ pub struct LinkConfig {
     pub framing: u32,
     /// Maximum of a uniformly distributed additional delay. Does not reorder packets.
     pub jitter: Duration,
+    /// Variation of the delay by which packets overtake one another; `None` keeps them in order.
+    pub variation: Option<DelayVariation>,
     /// Packets arrive only at multiples of this time, as behind a traffic shaper that serves its queues at each clock
     /// tick (dummynet: every millisecond). Zero: at any time.
     pub tick: Duration,
@@ -82,6 +84,7 @@ impl LinkConfig {
             hole: u32::MAX,
             framing: 0,
             jitter: Duration::ZERO,
+            variation: None,
             tick: Duration::ZERO,
             reorder: Reorder {
                 chance: Probability::NEVER,
@@ -143,6 +146,13 @@ impl LinkConfig {
     #[must_use]
     pub fn jitter(self, jitter: Duration) -> Self {
         Self { jitter, ..self }
+    }
+
+    /// Sets the variation of the delay.
+    #[must_use]
+    pub fn variation(self, variation: DelayVariation) -> Self {
+        let variation = Some(variation);
+        Self { variation, ..self }
     }
 
     /// Sets the time between ticks at which packets arrive.
@@ -219,6 +229,8 @@ pub enum LinkChange {
     Hole(u32),
     /// New jitter for packets not yet transmitted.
     Jitter(Duration),
+    /// New delay variation for packets not yet transmitted. Without, they do not overtake earlier ones.
+    Variation(Option<DelayVariation>),
     /// New reordering for packets not yet transmitted.
     Reorder(Reorder),
     /// New probability of duplication for packets not yet transmitted.

@@ -1,7 +1,7 @@
 //! Unidirectional link: queue, transmitter, impairments, propagation. What happens to a packet on a link?
 //!
 //! ```text
-//! offer ─▶ cut? MTU? ─▶ queue ─▶ transmitter (rate) ─▶ loss, corruption, duplication ─▶ delay, jitter, reordering ─▶ take_due
+//! offer ─▶ cut? MTU? ─▶ queue ─▶ transmitter (rate) ─▶ loss, corruption, duplication ─▶ delay, variation, jitter, reordering ─▶ take_due
 //! ```
 //!
 //! A link has no clock. Its owner offers packets, asks for the [`Link::deadline`], and takes the packets that are due.
@@ -14,6 +14,7 @@ mod packet;
 mod propagation;
 mod queue;
 mod stats;
+mod variation;
 
 use core::fmt;
 use core::time::Duration;
@@ -27,6 +28,7 @@ use propagation::Propagation;
 use queue::{Admission, Arrival, Queue, QueuedPacket};
 pub use queue::{QueueConfig, RedConfig};
 pub use stats::{Count, DropCause, LinkStats};
+pub use variation::{DelayTable, DelayVariation, Distribution};
 
 /// Number of a link in a [`Network`](crate::Network), in the order of adding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -168,6 +170,10 @@ impl<T: Packet> Link<T> {
             LinkChange::Mtu(mtu) => self.config.mtu = mtu,
             LinkChange::Hole(hole) => self.config.hole = hole,
             LinkChange::Jitter(jitter) => self.config.jitter = jitter,
+            LinkChange::Variation(variation) => {
+                self.propagation.keeps_order(variation.is_none());
+                self.config.variation = variation;
+            }
             LinkChange::Reorder(reorder) => self.config.reorder = reorder,
             LinkChange::Duplicate(chance) => self.config.duplicate = chance,
             LinkChange::Corrupt(chance) => self.config.corrupt = chance,

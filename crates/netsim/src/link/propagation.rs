@@ -1,5 +1,5 @@
-//! Propagation stage of a link. When does a transmitted packet arrive? After delay and jitter, in order unless it is
-//! picked for reordering.
+//! Propagation stage of a link. When does a transmitted packet arrive? After delay and jitter, in order unless delays vary
+//! or it is picked for reordering.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -37,9 +37,14 @@ impl<T> Propagation<T> {
         self.in_flight.len()
     }
 
-    /// Adds a packet that was transmitted at `left`; `true` if it is delayed for reordering.
+    /// Adds a packet that was transmitted at `left`; `true` if it is delayed for reordering, or overtakes another one.
     pub(super) fn send(&mut self, left: Instant, packet: QueuedPacket<T>, config: &LinkConfig) -> bool {
         let jitter = self.draw_jitter(config.jitter);
+        if let Some(variation) = &config.variation {
+            let delay = variation.draw(config.delay, &mut self.rng);
+            let arrival = at_tick(left + jitter + delay, config);
+            return self.insert(InFlight { arrival, packet });
+        }
         let in_order = self.earliest_arrival(left + jitter, config);
         let Reorder { chance, hold } = config.reorder;
         let held_back = chance.happens(&mut self.rng);
@@ -55,12 +60,17 @@ impl<T> Propagation<T> {
 
     /// The earliest time at which a packet transmitted at `left` can arrive.
     pub(super) fn earliest_arrival(&self, left: Instant, config: &LinkConfig) -> Instant {
-        let arrival = (left + config.delay).max(self.not_before);
-        let tick = u64::try_from(config.tick.as_nanos()).unwrap_or(u64::MAX);
-        match tick {
-            0 => arrival,
-            tick => Instant::from_nanos(arrival.as_nanos().div_ceil(tick).saturating_mul(tick)),
-        }
+        let delay = match &config.variation {
+            Some(variation) => variation.least(config.delay),
+            None => config.delay,
+        };
+        at_tick((left + delay).max(self.not_before), config)
+    }
+
+    /// Sets whether packets transmitted from now on stay behind those in flight.
+    pub(super) fn keeps_order(&mut self, keeps: bool) {
+        let last = self.in_flight.back().map(|last| last.arrival);
+        self.not_before = last.filter(|_| keeps).unwrap_or(Instant::ZERO);
     }
 
     /// Resets the ordering after all packets in flight were lost.
@@ -85,19 +95,21 @@ impl<T> Propagation<T> {
             .map(|packet| packet.packet)
     }
 
-    fn insert(&mut self, packet: InFlight<T>) {
+    /// Inserts a packet by arrival time; `true` if it overtakes another one.
+    fn insert(&mut self, packet: InFlight<T>) -> bool {
         if self
             .in_flight
             .back()
             .is_none_or(|last| last.arrival <= packet.arrival)
         {
             self.in_flight.push_back(packet);
-            return;
+            return false;
         }
         let at = self
             .in_flight
             .partition_point(|other| other.arrival <= packet.arrival);
         self.in_flight.insert(at, packet);
+        true
     }
 
     fn draw_jitter(&mut self, up_to: Duration) -> Duration {
@@ -107,5 +119,13 @@ impl<T> Propagation<T> {
         } else {
             Duration::from_nanos(self.rng.below(nanos))
         }
+    }
+}
+
+/// The first tick of the link's clock at or after `moment`.
+fn at_tick(moment: Instant, config: &LinkConfig) -> Instant {
+    match u64::try_from(config.tick.as_nanos()).unwrap_or(u64::MAX) {
+        0 => moment,
+        tick => Instant::from_nanos(moment.as_nanos().div_ceil(tick).saturating_mul(tick)),
     }
 }
