@@ -46,6 +46,7 @@ pub mod link;
 mod network;
 mod random;
 pub mod topology;
+pub mod trace;
 pub mod traffic;
 
 pub use datagram::{Datagram, Protocol};
@@ -56,6 +57,7 @@ pub use link::{Link, LinkChange, LinkConfig, LinkId};
 pub use network::{Action, Change, Filter, FilterAction, Network, Unroutable};
 pub use random::{Probability, exponential};
 pub use topology::{Path, Side};
+pub use trace::{RateTrace, TraceModel};
 
 #[cfg(test)]
 mod properties;

@@ -1,11 +1,12 @@
 //! Link configuration, and the changes that a running link accepts.
 
 use core::time::Duration;
+use std::sync::Arc;
 
 use anabranch_types::Rate;
 
 use super::{DelayVariation, Loss, QueueConfig};
-use crate::Probability;
+use crate::{Probability, RateTrace};
 
 /// Bytes that Ethernet adds to an IP packet on the wire: preamble 8, header 14, checksum 4. A packet of 1,500
 /// bytes occupies the wire for 1,526.
@@ -32,6 +33,8 @@ pub struct LinkConfig {
     pub name: String,
     /// Transmission rate; `None` is infinite.
     pub rate: Option<Rate>,
+    /// Opportunities to transmit, in place of a constant rate.
+    pub trace: Option<Arc<RateTrace>>,
     /// Propagation delay.
     pub delay: Duration,
     /// Queue discipline and limit.
@@ -77,6 +80,7 @@ impl LinkConfig {
         Self {
             name: String::new(),
             rate: Some(rate),
+            trace: None,
             delay,
             queue: QueueConfig::Packets(100),
             loss: Loss::None,
@@ -110,6 +114,13 @@ impl LinkConfig {
             name: name.into(),
             ..self
         }
+    }
+
+    /// Sets a trace in place of the rate.
+    #[must_use]
+    pub fn trace(self, trace: Arc<RateTrace>) -> Self {
+        let trace = Some(trace);
+        Self { trace, ..self }
     }
 
     /// Sets the queue.
@@ -182,7 +193,7 @@ impl LinkConfig {
         Self { corrupt, ..self }
     }
 
-    /// Serialisation time of an IP packet of `bytes`.
+    /// Serialisation time of an IP packet of `bytes`; with a trace, at its mean rate.
     #[must_use]
     pub fn service_time(&self, bytes: u32) -> Duration {
         self.time_for(self.wire_bytes(bytes))
@@ -206,7 +217,11 @@ impl LinkConfig {
     }
 
     pub(super) fn time_for(&self, wire_bytes: u64) -> Duration {
-        self.rate.map_or(Duration::ZERO, |rate| rate.time_for(wire_bytes))
+        let rate = match &self.trace {
+            Some(trace) => Some(trace.mean_rate()),
+            None => self.rate,
+        };
+        rate.map_or(Duration::ZERO, |rate| rate.time_for(wire_bytes))
     }
 }
 
@@ -217,7 +232,7 @@ pub enum LinkChange {
     Cut,
     /// Link up.
     Heal,
-    /// New rate, also for the rest of the packet in transmission; `None` is infinite.
+    /// New rate, also for the rest of the packet in transmission; `None` is infinite. Replaces a trace.
     Rate(Option<Rate>),
     /// New delay for packets not yet transmitted. They still do not overtake earlier ones.
     Delay(Duration),

@@ -13,6 +13,7 @@ mod loss;
 mod packet;
 mod propagation;
 mod queue;
+mod service;
 mod stats;
 mod variation;
 
@@ -27,6 +28,7 @@ pub use packet::{Packet, flip_bits};
 use propagation::Propagation;
 use queue::{Admission, Arrival, Queue, QueuedPacket};
 pub use queue::{QueueConfig, RedConfig};
+use service::Service;
 pub use stats::{Count, DropCause, LinkStats};
 pub use variation::{DelayTable, DelayVariation, Distribution};
 
@@ -75,6 +77,7 @@ pub struct Link<T> {
     is_cut: bool,
     queue: Queue<T>,
     transmitter: Transmitter<T>,
+    service: Service,
     loss: LossProcess,
     propagation: Propagation<T>,
     corruption: Rng,
@@ -106,6 +109,7 @@ impl<T: Packet> Link<T> {
             is_cut: false,
             queue: Queue::new(config.queue, seed.split("queue").rng()),
             transmitter: Transmitter::Idle { since: Instant::ZERO },
+            service: Service::new(&config),
             loss: LossProcess::new(&config.loss, seed.split("loss").rng()),
             propagation: Propagation::new(seed.split("delay").rng()),
             corruption: seed.split("corrupt").rng(),
@@ -234,14 +238,14 @@ impl<T: Packet> Link<T> {
             self.queue.push(packet);
             self.stats.update_queue_peak(self.queue.occupancy());
         } else {
-            self.start_transmission(now, packet);
+            self.start_transmission(now, packet, true);
             self.settle(now);
         }
     }
 
-    fn start_transmission(&mut self, now: Instant, packet: QueuedPacket<T>) {
+    fn start_transmission(&mut self, now: Instant, packet: QueuedPacket<T>, was_idle: bool) {
         let bytes_left = self.config.wire_bytes(packet.bytes);
-        let done = now + self.config.time_for(bytes_left);
+        let done = self.service.start(now, bytes_left, was_idle, &self.config);
         self.transmitter = Transmitter::Busy {
             packet,
             since: now,
@@ -258,7 +262,7 @@ impl<T: Packet> Link<T> {
             self.propagate(done, packet);
         }
         if let Some(next) = self.queue.pop() {
-            self.start_transmission(done, next);
+            self.start_transmission(done, next, false);
         }
     }
 
@@ -305,7 +309,13 @@ impl<T: Packet> Link<T> {
     }
 
     fn change_rate(&mut self, now: Instant, rate: Option<Rate>) {
-        let old = core::mem::replace(&mut self.config.rate, rate);
+        let sent = match self.transmitter {
+            Transmitter::Busy { since, .. } => self.service.sent_by(now, since, &self.config),
+            Transmitter::Idle { .. } => None,
+        };
+        self.config.rate = rate;
+        self.config.trace = None;
+        self.service = Service::new(&self.config);
         if let Transmitter::Busy {
             since,
             bytes_left,
@@ -314,8 +324,7 @@ impl<T: Packet> Link<T> {
         } = &mut self.transmitter
         {
             let elapsed = now - *since;
-            let left = old.map_or(*bytes_left, |old| old.bytes_in(elapsed));
-            *bytes_left = bytes_left.saturating_sub(left);
+            *bytes_left = bytes_left.saturating_sub(sent.unwrap_or(*bytes_left));
             *since = now;
             *done = now + self.config.time_for(*bytes_left);
             self.stats.busy += elapsed;
@@ -364,7 +373,7 @@ impl<T> Link<T> {
         };
         let waiting = self.queue.occupancy();
         let bytes = waiting.bytes + waiting.packets * u64::from(self.config.framing);
-        (done - now).saturating_add(self.config.time_for(bytes))
+        (done - now).saturating_add(self.service.time_after(done, bytes, &self.config))
     }
 }
 
