@@ -45,6 +45,10 @@ impl Packet for EmulatedPacket {
         self.datagram.may_fragment
     }
 
+    fn flow(&self) -> u64 {
+        self.datagram.flow()
+    }
+
     fn mark_congestion(&mut self) -> bool {
         self.datagram.mark_congestion()
     }

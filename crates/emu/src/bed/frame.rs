@@ -1,6 +1,6 @@
 //! Frame on a test bed: an IPv4 packet from the kernel.
 
-use anabranch_netsim::link::{Packet, flip_bits};
+use anabranch_netsim::link::{Packet, flip_bits, flow_of};
 use anabranch_types::Rng;
 
 /// Length of an IPv4 header without options (RFC 791 §3.1).
@@ -11,6 +11,10 @@ const TYPE_OF_SERVICE: usize = 1;
 const FLAGS: usize = 6;
 /// Don't-fragment flag.
 const DO_NOT_FRAGMENT: u8 = 0x40;
+/// Offset of the protocol number.
+const PROTOCOL: usize = 9;
+/// Offset of the source address, before the destination.
+const ADDRESSES: usize = 12;
 /// Offset of the header checksum.
 const CHECKSUM: usize = 10;
 
@@ -50,6 +54,14 @@ impl Packet for Frame {
 
     fn may_fragment(&self) -> bool {
         self.0[FLAGS] & DO_NOT_FRAGMENT == 0
+    }
+
+    /// By addresses, protocol and the ports of TCP, UDP or SCTP, which are the first four bytes of the payload.
+    fn flow(&self) -> u64 {
+        let header = header_length(&self.0);
+        let ports = &self.0[header..self.0.len().min(header + 4)];
+        let addresses = &self.0[ADDRESSES..MIN_HEADER];
+        flow_of([&self.0[PROTOCOL..=PROTOCOL], addresses, ports].concat())
     }
 
     fn mark_congestion(&mut self) -> bool {
@@ -102,6 +114,23 @@ mod tests {
         assert!(frame.mark_congestion());
         assert_eq!(frame.bytes()[1] & 3, 3);
         assert_eq!(sum_of(&frame.bytes()[..20]), 0xffff);
+    }
+
+    #[test]
+    fn flows_differ_in_addresses_ports_and_protocol_alone() {
+        let of = |offset: Option<usize>| {
+            let mut bytes = packet();
+            if let Some(offset) = offset {
+                bytes[offset] ^= 1;
+            }
+            Frame::parse(&bytes).unwrap().flow()
+        };
+        for offset in [9, 12, 19, 20, 23] {
+            assert_ne!(of(Some(offset)), of(None), "{offset}");
+        }
+        for offset in [1, 4, 8, 10] {
+            assert_eq!(of(Some(offset)), of(None), "{offset}");
+        }
     }
 
     #[test]

@@ -24,10 +24,10 @@ use anabranch_types::{Instant, Rate, Rng, Seed};
 pub use config::{ETHERNET_FRAMING, LinkChange, LinkConfig, Reorder};
 use loss::LossProcess;
 pub use loss::{GilbertElliott, Loss};
-pub use packet::{Packet, flip_bits};
+pub use packet::{Packet, flip_bits, flow_of};
 use propagation::Propagation;
 use queue::{Admission, Arrival, Queue, QueuedPacket};
-pub use queue::{QueueConfig, RedConfig};
+pub use queue::{CodelConfig, FqCodelConfig, PieConfig, QueueConfig, RedConfig};
 use service::Service;
 pub use stats::{Count, DropCause, LinkStats};
 pub use variation::{DelayTable, DelayVariation, Distribution};
@@ -107,7 +107,7 @@ impl<T: Packet> Link<T> {
     pub fn new(config: LinkConfig, seed: Seed) -> Self {
         Self {
             is_cut: false,
-            queue: Queue::new(config.queue, seed.split("queue").rng()),
+            queue: Queue::new(config.queue, config.mtu, seed.split("queue").rng()),
             transmitter: Transmitter::Idle { since: Instant::ZERO },
             service: Service::new(&config),
             loss: LossProcess::new(&config.loss, seed.split("loss").rng()),
@@ -214,12 +214,15 @@ impl<T: Packet> Link<T> {
             Transmitter::Idle { since } => Some(now - since),
             Transmitter::Busy { .. } => None,
         };
-        let admission = self.queue.decide(Arrival {
-            bytes,
-            idle,
-            // RED counts the packets that could have been sent while the link was idle; only then does it need this.
-            service: idle.map_or(Duration::ZERO, |_| self.config.service_time(bytes)),
-        });
+        let admission = self.queue.decide(
+            now,
+            Arrival {
+                bytes,
+                idle,
+                // RED counts the packets that could have been sent while the link was idle; only then does it need this.
+                service: idle.map_or(Duration::ZERO, |_| self.config.service_time(bytes)),
+            },
+        );
         if let Transmitter::Idle { since } = &mut self.transmitter {
             // Idle time counts once, even if this packet is dropped.
             *since = now;
@@ -230,14 +233,18 @@ impl<T: Packet> Link<T> {
             Admission::Mark => return Err(DropCause::Early),
             Admission::Drop(cause) => return Err(cause),
         }
-        Ok(QueuedPacket { item, bytes })
+        Ok(QueuedPacket {
+            item,
+            bytes,
+            offered: now,
+        })
     }
 
     fn accept(&mut self, now: Instant, packet: QueuedPacket<T>) {
         if matches!(self.transmitter, Transmitter::Busy { .. }) {
-            self.queue.push(packet);
+            self.queue.push(packet, &mut self.stats);
             self.stats.update_queue_peak(self.queue.occupancy());
-        } else {
+        } else if let Some(packet) = self.queue.pass(now, packet, &mut self.stats) {
             self.start_transmission(now, packet, true);
             self.settle(now);
         }
@@ -261,7 +268,7 @@ impl<T: Packet> Link<T> {
             self.stats.busy += done - since;
             self.propagate(done, packet);
         }
-        if let Some(next) = self.queue.pop() {
+        if let Some(next) = self.queue.pop(done, &mut self.stats) {
             self.start_transmission(done, next, false);
         }
     }
@@ -277,13 +284,7 @@ impl<T: Packet> Link<T> {
         }
         if self.config.duplicate.happens(&mut self.duplication) {
             self.stats.duplicated.add(packet.bytes);
-            self.send(
-                left,
-                QueuedPacket {
-                    item: packet.item.clone(),
-                    bytes: packet.bytes,
-                },
-            );
+            self.send(left, packet.clone());
         }
         self.send(left, packet);
     }
@@ -299,7 +300,7 @@ impl<T: Packet> Link<T> {
             self.stats.drop(DropCause::Cut, packet.bytes);
             self.transmitter = Transmitter::Idle { since: now };
         }
-        while let Some(packet) = self.queue.pop() {
+        while let Some(packet) = self.queue.take_any(now) {
             self.stats.drop(DropCause::Cut, packet.bytes);
         }
         while let Some(packet) = self.propagation.take_arrived(Instant::MAX) {

@@ -12,6 +12,11 @@ pub trait Packet: Clone {
         false
     }
 
+    /// A number that packets of one flow share, by which a queue keeps flows apart; other flows should have others.
+    fn flow(&self) -> u64 {
+        0
+    }
+
     /// Sets the congestion mark (CE, RFC 3168 §5); `false` if the packet is not ECN-capable and must be dropped.
     fn mark_congestion(&mut self) -> bool {
         false
@@ -22,6 +27,14 @@ impl Packet for Vec<u8> {
     fn corrupt(&mut self, rng: &mut Rng) {
         flip_bits(self, rng);
     }
+}
+
+/// The flow number of a packet with these addresses, ports and protocol, or of any other sequence of bytes: FNV-1a.
+#[must_use]
+pub fn flow_of(bytes: impl IntoIterator<Item = u8>) -> u64 {
+    bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 /// Flips one to eight bits in one byte, and with probability 1/2 in a second byte. Empty input stays empty.

@@ -37,6 +37,13 @@ impl Packet for Transit {
         }
     }
 
+    fn flow(&self) -> u64 {
+        match self {
+            Self::Datagram { datagram, .. } => datagram.flow(),
+            Self::CrossTraffic => 0,
+        }
+    }
+
     fn mark_congestion(&mut self) -> bool {
         match self {
             Self::Datagram { datagram, .. } => datagram.mark_congestion(),

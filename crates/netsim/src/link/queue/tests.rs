@@ -1,8 +1,8 @@
 //! Tests of queue disciplines.
 
 use super::{Admission, Arrival, Queue, QueueConfig, QueuedPacket, RedConfig};
-use crate::link::DropCause;
-use anabranch_types::Seed;
+use crate::link::{DropCause, LinkStats};
+use anabranch_types::{Instant, Seed};
 use std::time::Duration;
 
 const BUSY: Arrival = Arrival {
@@ -11,16 +11,18 @@ const BUSY: Arrival = Arrival {
     service: Duration::from_millis(1),
 };
 
-fn queue(config: QueueConfig) -> Queue<()> {
-    Queue::new(config, Seed(3).rng())
+fn queue(config: QueueConfig) -> Queue<Vec<u8>> {
+    Queue::new(config, 1_500, Seed(3).rng())
 }
 
-fn fill(queue: &mut Queue<()>, packets: usize) {
+fn fill(queue: &mut Queue<Vec<u8>>, packets: usize) {
     for _ in 0..packets {
-        queue.push(QueuedPacket {
-            item: (),
+        let packet = QueuedPacket {
+            item: Vec::new(),
             bytes: BUSY.bytes,
-        });
+            offered: Instant::ZERO,
+        };
+        queue.push(packet, &mut LinkStats::default());
     }
 }
 
@@ -29,7 +31,7 @@ fn dropped(config: RedConfig, length: usize, packets: usize) -> usize {
     let mut queue = queue(QueueConfig::Red(config));
     fill(&mut queue, length);
     (0..packets)
-        .filter(|_| queue.decide(BUSY) != Admission::Accept)
+        .filter(|_| queue.decide(Instant::ZERO, BUSY) != Admission::Accept)
         .count()
 }
 
@@ -37,27 +39,39 @@ fn dropped(config: RedConfig, length: usize, packets: usize) -> usize {
 fn drop_tail_limits_packets() {
     let mut queue = queue(QueueConfig::Packets(2));
     fill(&mut queue, 1);
-    assert_eq!(queue.decide(BUSY), Admission::Accept);
+    assert_eq!(queue.decide(Instant::ZERO, BUSY), Admission::Accept);
     fill(&mut queue, 1);
-    assert_eq!(queue.decide(BUSY), Admission::Drop(DropCause::QueueFull));
+    assert_eq!(
+        queue.decide(Instant::ZERO, BUSY),
+        Admission::Drop(DropCause::QueueFull)
+    );
 }
 
 #[test]
 fn drop_tail_limits_bytes() {
     let mut queue = queue(QueueConfig::Bytes(1_500));
     fill(&mut queue, 1);
-    assert_eq!(queue.decide(BUSY), Admission::Drop(DropCause::QueueFull));
-    assert_eq!(queue.decide(Arrival { bytes: 500, ..BUSY }), Admission::Accept);
+    assert_eq!(
+        queue.decide(Instant::ZERO, BUSY),
+        Admission::Drop(DropCause::QueueFull)
+    );
+    assert_eq!(
+        queue.decide(Instant::ZERO, Arrival { bytes: 500, ..BUSY }),
+        Admission::Accept
+    );
 }
 
 #[test]
 fn idle_link_accepts_a_packet_with_queue_limit_zero() {
     let mut queue = queue(QueueConfig::Packets(0));
     assert_eq!(
-        queue.decide(Arrival {
-            idle: Some(Duration::ZERO),
-            ..BUSY
-        }),
+        queue.decide(
+            Instant::ZERO,
+            Arrival {
+                idle: Some(Duration::ZERO),
+                ..BUSY
+            }
+        ),
         Admission::Accept
     );
 }
@@ -96,12 +110,12 @@ fn red_average_decays_while_idle() {
     };
     let mut queue = queue(QueueConfig::Red(config));
     fill(&mut queue, 50);
-    while queue.decide(BUSY) == Admission::Accept {}
-    while queue.pop().is_some() {}
+    while queue.decide(Instant::ZERO, BUSY) == Admission::Accept {}
+    while queue.pop(Instant::ZERO, &mut LinkStats::default()).is_some() {}
     let rested = Arrival {
         idle: Some(Duration::from_secs(1)),
         ..BUSY
     };
-    assert_eq!(queue.decide(rested), Admission::Accept);
-    assert_eq!(queue.decide(BUSY), Admission::Accept);
+    assert_eq!(queue.decide(Instant::ZERO, rested), Admission::Accept);
+    assert_eq!(queue.decide(Instant::ZERO, BUSY), Admission::Accept);
 }
