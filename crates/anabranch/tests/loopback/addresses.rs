@@ -126,7 +126,7 @@ async fn an_idle_endpoint_accepts_at_an_added_address() {
     .await;
 }
 
-/// A modem whose queue does not drain.
+/// A socket that is always full.
 #[derive(Debug)]
 struct Stuck;
 

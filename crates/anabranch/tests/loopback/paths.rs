@@ -92,44 +92,75 @@ async fn one_association_uses_ipv4_and_ipv6_paths() {
     .await;
 }
 
-/// A socket whose cable can be unplugged, or whose interface can go down.
-#[derive(Debug)]
-struct Cable {
-    socket: Arc<dyn Socket>,
-    pulled: AtomicBool,
-    /// Instead of dropping packets silently, the system reports that the network is unreachable.
-    says_so: bool,
+/// A fault of a socket while it is switched on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fault {
+    /// Packets are lost.
+    Loss,
+    /// The system reports that the network is unreachable.
+    Unreachable,
+    /// The socket is full and stays full.
+    Full,
+    /// Every other call finds the socket full, and a batch has at most two segments.
+    Narrow,
 }
 
-impl Cable {
-    fn new(says_so: bool) -> Arc<Self> {
+/// A socket at a loopback address with a fault that can be switched on.
+#[derive(Debug)]
+struct FaultySocket {
+    socket: Arc<dyn Socket>,
+    fault: Fault,
+    is_on: AtomicBool,
+}
+
+impl FaultySocket {
+    fn new(fault: Fault) -> Arc<Self> {
         let socket = anabranch::udp_socket("127.0.0.2:0".parse().unwrap()).unwrap();
         Arc::new(Self {
             socket,
-            pulled: AtomicBool::new(false),
-            says_so,
+            fault,
+            is_on: AtomicBool::new(false),
         })
+    }
+
+    fn switch_on(&self) {
+        self.is_on.store(true, Ordering::Relaxed);
+    }
+
+    fn is_on(&self) -> bool {
+        match self.fault {
+            Fault::Narrow => self.is_on.fetch_xor(true, Ordering::Relaxed),
+            _ => self.is_on.load(Ordering::Relaxed),
+        }
     }
 }
 
-impl Socket for Cable {
+impl Socket for FaultySocket {
     fn local_addr(&self) -> SocketAddr {
         self.socket.local_addr()
     }
 
     fn max_segments(&self) -> usize {
-        self.socket.max_segments()
+        match self.fault {
+            Fault::Narrow => 2,
+            _ => self.socket.max_segments(),
+        }
     }
 
     fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
-        match self.pulled.load(Ordering::Relaxed) {
-            true if self.says_so => Err(io::ErrorKind::NetworkUnreachable.into()),
-            true => Ok(()),
-            false => self.socket.try_send(outgoing),
+        assert!(outgoing.count() <= self.max_segments(), "a batch is split");
+        match self.fault {
+            _ if !self.is_on() => self.socket.try_send(outgoing),
+            Fault::Loss => Ok(()),
+            Fault::Unreachable => Err(io::ErrorKind::NetworkUnreachable.into()),
+            Fault::Full | Fault::Narrow => Err(io::ErrorKind::WouldBlock.into()),
         }
     }
 
     fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.fault == Fault::Full && self.is_on() {
+            return Poll::Pending;
+        }
         self.socket.poll_writable(cx)
     }
 
@@ -138,8 +169,8 @@ impl Socket for Cable {
     }
 }
 
-async fn sends_while_a_cable_is_unplugged(says_so: bool) {
-    let cable = Cable::new(says_so);
+async fn nothing_is_lost_despite(fault: Fault) {
+    let faulty = FaultySocket::new(fault);
     let server = at(&TWO)
         .association_config(hasty())
         .listen()
@@ -150,7 +181,7 @@ async fn sends_while_a_cable_is_unplugged(says_so: bool) {
         .association_config(hasty())
         .local("127.0.0.1:0");
     let client = builder
-        .socket(Arc::clone(&cable) as Arc<dyn Socket>)
+        .socket(Arc::clone(&faulty) as Arc<dyn Socket>)
         .bind()
         .await
         .unwrap();
@@ -161,7 +192,7 @@ async fn sends_while_a_cable_is_unplugged(says_so: bool) {
         alice.send(numbered(number, 1_000)).await.unwrap();
     }
     alice.flushed().await.unwrap();
-    cable.pulled.store(true, Ordering::Relaxed);
+    faulty.switch_on();
     for number in 1_000..4_000 {
         alice.send(numbered(number, 1_000)).await.unwrap();
     }
@@ -170,7 +201,7 @@ async fn sends_while_a_cable_is_unplugged(says_so: bool) {
     let mut suspected = false;
     while let Some(event) = events.next().await {
         match event {
-            AssociationEvent::Path(event) if event.addr.local == cable.local_addr() => {
+            AssociationEvent::Path(event) if event.addr.local == faulty.local_addr() => {
                 let change = PathChange::Reachability(Reachability::Active);
                 suspected |= matches!(event.change, PathChange::Reachability(_)) && event.change != change;
             }
@@ -183,12 +214,12 @@ async fn sends_while_a_cable_is_unplugged(says_so: bool) {
 
 #[tokio::test]
 async fn cut_link_loses_no_message() {
-    in_time(sends_while_a_cable_is_unplugged(false)).await;
+    in_time(nothing_is_lost_despite(Fault::Loss)).await;
 }
 
 #[tokio::test]
 async fn a_socket_error_does_not_end_the_association() {
-    in_time(sends_while_a_cable_is_unplugged(true)).await;
+    in_time(nothing_is_lost_despite(Fault::Unreachable)).await;
 }
 
 /// Queued packets are lost with the peer's first incarnation, because the socket sends nothing any more.
@@ -203,19 +234,19 @@ async fn low_water_returns_when_the_peer_restarts() {
             };
             Endpoint::builder().association_config(config)
         };
-        let cable = Cable::new(false);
-        let here = cable.local_addr().to_string();
-        let client = from_one_port().socket(Arc::clone(&cable) as Arc<dyn Socket>);
+        let faulty = FaultySocket::new(Fault::Loss);
+        let here = faulty.local_addr().to_string();
+        let client = from_one_port().socket(Arc::clone(&faulty) as Arc<dyn Socket>);
         let client = client.bind().await.unwrap();
         let (alice, bob) = join(&client, &server).await;
-        cable.pulled.store(true, Ordering::Relaxed);
+        faulty.switch_on();
         for number in 0..100 {
             bob.send(numbered(number, 10_000)).await.unwrap();
         }
         let waiting = tokio::spawn(async move { bob.stream(StreamId(0)).low_water(1_000).await });
         // Its last packet is lost.
         alice.abort("gone");
-        drop((alice, client, cable));
+        drop((alice, client, faulty));
         let client = loop {
             match from_one_port().local(here.as_str()).bind().await {
                 Ok(client) => break client,
@@ -228,100 +259,24 @@ async fn low_water_returns_when_the_peer_restarts() {
     .await;
 }
 
-/// A socket that becomes full and stays full.
-#[derive(Debug)]
-struct Clogged {
-    socket: Arc<dyn Socket>,
-    is_full: AtomicBool,
-}
-
-impl Socket for Clogged {
-    fn local_addr(&self) -> SocketAddr {
-        self.socket.local_addr()
-    }
-
-    fn max_segments(&self) -> usize {
-        self.socket.max_segments()
-    }
-
-    fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
-        if self.is_full.load(Ordering::Relaxed) {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        self.socket.try_send(outgoing)
-    }
-
-    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.is_full.load(Ordering::Relaxed) {
-            return Poll::Pending;
-        }
-        self.socket.poll_writable(cx)
-    }
-
-    fn poll_receive(&self, cx: &mut Context<'_>, incoming: &mut [Incoming]) -> Poll<io::Result<usize>> {
-        self.socket.poll_receive(cx, incoming)
-    }
-}
-
 #[tokio::test]
 async fn association_whose_only_socket_stays_full_ends() {
     in_time(async {
-        let clogged = Arc::new(Clogged {
-            socket: anabranch::udp_socket("127.0.0.2:0".parse().unwrap()).unwrap(),
-            is_full: AtomicBool::new(false),
-        });
+        let socket = FaultySocket::new(Fault::Full);
         let server = server(&["127.0.0.1:0"]).await;
         let builder = Endpoint::builder().association_config(hasty());
-        let client = builder.socket(clogged.clone()).bind().await.unwrap();
+        let client = builder.socket(socket.clone()).bind().await.unwrap();
         let (alice, _bob) = join(&client, &server).await;
-        clogged.is_full.store(true, Ordering::Relaxed);
+        socket.switch_on();
         alice.send(numbered(0, 1_000)).await.unwrap();
         assert_eq!(alice.closed().await, CloseReason::PeerUnreachable);
     })
     .await;
 }
 
-/// A socket that is full every other time, with more packets per batch than it takes.
-#[derive(Debug)]
-struct Narrow {
-    socket: Arc<dyn Socket>,
-    full: AtomicBool,
-}
-
-impl Socket for Narrow {
-    fn local_addr(&self) -> SocketAddr {
-        self.socket.local_addr()
-    }
-
-    fn max_segments(&self) -> usize {
-        2
-    }
-
-    fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
-        assert!(outgoing.count() <= 2, "no more than it takes");
-        if self.full.fetch_xor(true, Ordering::Relaxed) {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        self.socket.try_send(outgoing)
-    }
-
-    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.socket.poll_writable(cx)
-    }
-
-    fn poll_receive(&self, cx: &mut Context<'_>, incoming: &mut [Incoming]) -> Poll<io::Result<usize>> {
-        self.socket.poll_receive(cx, incoming)
-    }
-}
-
 #[tokio::test]
 async fn a_socket_that_is_sometimes_full_loses_nothing() {
     in_time(async {
-        let socket = anabranch::udp_socket("127.0.0.2:0".parse().unwrap()).unwrap();
-        let narrow = Arc::new(Narrow {
-            socket,
-            full: AtomicBool::new(false),
-        });
         let server = at(&TWO)
             .association_config(round_robin())
             .listen()
@@ -331,7 +286,11 @@ async fn a_socket_that_is_sometimes_full_loses_nothing() {
         let builder = Endpoint::builder()
             .association_config(round_robin())
             .local("127.0.0.1:0");
-        let client = builder.socket(narrow).bind().await.unwrap();
+        let client = builder
+            .socket(FaultySocket::new(Fault::Narrow))
+            .bind()
+            .await
+            .unwrap();
         let (alice, bob) = join(&client, &server).await;
         let reader = tokio::spawn(reads_all(bob, 5_000));
         for number in 0..5_000 {

@@ -165,6 +165,16 @@ fn init_ack(tag: u32, addresses: &[IpAddr]) -> OutboundInit {
     }
 }
 
+/// The peer at `remote` sends an INIT. Returns the endpoint's tag and the state cookie of the INIT ACK.
+fn request_cookie(
+    endpoint: &mut Endpoint,
+    remote: SocketAddr,
+    init: &OutboundInit,
+) -> (VerificationTag, Vec<u8>) {
+    let answer = hears(endpoint, START, remote, VerificationTag::ZERO, init);
+    tag_and_cookie(&answer)
+}
+
 /// The initiate tag of an INIT or INIT ACK, and its state cookie if it has one.
 fn tag_and_cookie(packets: &[Vec<u8>]) -> (VerificationTag, Vec<u8>) {
     let packet = Packet::parse(&packets[0]).expect("a packet in order");
@@ -199,8 +209,7 @@ fn is_joined_from(
     addresses: &[IpAddr],
 ) -> VerificationTag {
     let init = init(tag, listing(addresses));
-    let answer = hears(endpoint, START, remote, VerificationTag::ZERO, &init);
-    let (tag, cookie) = tag_and_cookie(&answer);
+    let (tag, cookie) = request_cookie(endpoint, remote, &init);
     let answer = hears(endpoint, START, remote, tag, &CookieEcho { cookie: &cookie });
     assert_eq!(kinds(&answer).first(), Some(&kind::COOKIE_ACK));
     tag
@@ -218,8 +227,7 @@ fn calls(endpoint: &mut Endpoint) -> (AssociationId, VerificationTag) {
 /// The peer at `peer(2)` sends an INIT too, which crosses that of the endpoint, whose tag is `tag`.
 fn calls_back(endpoint: &mut Endpoint, tag: VerificationTag, peers_tag: u32) {
     let init = init(peers_tag, Vec::new());
-    let answer = hears(endpoint, START, peer(2), VerificationTag::ZERO, &init);
-    let (_, cookie) = tag_and_cookie(&answer);
+    let (_, cookie) = request_cookie(endpoint, peer(2), &init);
     let answer = hears(endpoint, START, peer(2), tag, &CookieEcho { cookie: &cookie });
     assert_eq!(kinds(&answer).first(), Some(&kind::COOKIE_ACK));
 }

@@ -111,14 +111,20 @@ fn second_uplink_behind_another_nat_joins() {
     assert_both_paths_carry(&mut pair);
 }
 
-#[test]
-fn two_uplinks_behind_one_public_address_are_two_paths() {
+/// Two uplinks of Alice behind one NAT. She connects.
+fn uplinks_behind_one_address() -> Pair {
     let mut pair = Pair::one_path(mbit(10), ms(20))
         .scenario(|scenario| scenario.path_to_the_same_address(LinkConfig::new(mbit(10), ms(20))))
         .build();
     pair.translate_path(0, "203.0.113.7:40001");
     pair.translate_path(1, "203.0.113.7:40002");
     pair.alice().connect();
+    pair
+}
+
+#[test]
+fn two_uplinks_behind_one_public_address_are_two_paths() {
+    let mut pair = uplinks_behind_one_address();
     pair.alice().send_forever();
     pair.run_for(ms(200));
     pair.run_until(|pair| bob_uses(pair, "203.0.113.7:40002"), secs(3));
@@ -130,12 +136,7 @@ fn two_uplinks_behind_one_public_address_are_two_paths() {
 /// Heartbeats of both come from one address, now from one port, now from the other.
 #[test]
 fn idle_uplinks_behind_one_public_address_are_two_paths() {
-    let mut pair = Pair::one_path(mbit(10), ms(20))
-        .scenario(|scenario| scenario.path_to_the_same_address(LinkConfig::new(mbit(10), ms(20))))
-        .build();
-    pair.translate_path(0, "203.0.113.7:40001");
-    pair.translate_path(1, "203.0.113.7:40002");
-    pair.alice().connect();
+    let mut pair = uplinks_behind_one_address();
     pair.run_for(secs(120));
     for remote in ["203.0.113.7:40001", "203.0.113.7:40002"] {
         assert!(bob_uses(&mut pair, remote), "{remote}");

@@ -51,8 +51,7 @@ fn shutdown_continues_after_the_peer_restarts() {
     is_joined(&mut endpoint, 5, &[]);
     shuts_down(&mut endpoint);
     let init = init(6, Vec::new());
-    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &init);
-    let (tag, cookie) = tag_and_cookie(&answer);
+    let (tag, cookie) = request_cookie(&mut endpoint, peer(2), &init);
     let answer = hears(
         &mut endpoint,
         START,
@@ -67,8 +66,7 @@ fn shutdown_continues_after_the_peer_restarts() {
 fn late_cookie_of_a_forgotten_association_gets_abort() {
     let mut endpoint = endpoint();
     let init = init(5, Vec::new());
-    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &init);
-    let (tag, cookie) = tag_and_cookie(&answer);
+    let (tag, cookie) = request_cookie(&mut endpoint, peer(2), &init);
     let echo = CookieEcho { cookie: &cookie };
     hears(&mut endpoint, START, peer(2), tag, &echo);
     let id = endpoint.associations().map(Association::id).next().expect("one");
@@ -124,8 +122,7 @@ fn abort_reason_precedes_answers_to_unknown_peers() {
 fn cookie_copy_before_a_queued_abort_creates_nothing() {
     let mut endpoint = endpoint();
     let call = init(5, Vec::new());
-    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call);
-    let (tag, cookie) = tag_and_cookie(&answer);
+    let (tag, cookie) = request_cookie(&mut endpoint, peer(2), &call);
     let path = PathAddr {
         local: here(),
         remote: peer(2),
@@ -154,8 +151,7 @@ fn address_listed_twice_finds_the_remaining_association() {
     let first = is_joined(&mut endpoint, 5, &[]);
     let listed = listing(&[peer(2).ip(), peer(4).ip()]);
     let call = init(6, listed);
-    let answer = hears(&mut endpoint, START, peer(4), VerificationTag::ZERO, &call);
-    let (tag, cookie) = tag_and_cookie(&answer);
+    let (tag, cookie) = request_cookie(&mut endpoint, peer(4), &call);
     hears(
         &mut endpoint,
         START,

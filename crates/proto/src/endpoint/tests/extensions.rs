@@ -316,8 +316,7 @@ fn is_joined_with(endpoint: &mut Endpoint, supported: &[u8]) -> VerificationTag 
     let mut parameters = ParameterWriter::new();
     parameters.push_supported_extensions(supported);
     let call = init(5, parameters.finish());
-    let answer = hears(endpoint, START, peer(2), VerificationTag::ZERO, &call);
-    let (tag, cookie) = tag_and_cookie(&answer);
+    let (tag, cookie) = request_cookie(endpoint, peer(2), &call);
     hears(endpoint, START, peer(2), tag, &CookieEcho { cookie: &cookie });
     tag
 }

@@ -81,8 +81,7 @@ fn restart_with_the_same_addresses_is_accepted() {
 fn cookie_older_than_a_restart_is_refused() {
     let mut endpoint = endpoint();
     let first = init(5, Vec::new());
-    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &first);
-    let (old_tag, cookie) = tag_and_cookie(&answer);
+    let (old_tag, cookie) = request_cookie(&mut endpoint, peer(2), &first);
     let echo = CookieEcho { cookie: &cookie };
     hears(&mut endpoint, START, peer(2), old_tag, &echo);
     let tag = is_joined(&mut endpoint, 6, &[]);
@@ -101,8 +100,7 @@ fn cookie_older_than_a_restart_is_refused() {
 fn used_cookie_is_refused_after_2000_other_associations() {
     let mut endpoint = endpoint();
     let first = init(5, Vec::new());
-    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &first);
-    let (old_tag, cookie) = tag_and_cookie(&answer);
+    let (old_tag, cookie) = request_cookie(&mut endpoint, peer(2), &first);
     let echo = CookieEcho { cookie: &cookie };
     let abort = OutboundAbort {
         tag_reflected: false,
@@ -135,8 +133,7 @@ fn cookie_beyond_max_associations_gets_abort() {
     let mut endpoint = Endpoint::new(config, Seed(1));
     let cookies = [2, 3].map(|number| {
         let call = init(number.into(), Vec::new());
-        let answer = hears(&mut endpoint, START, peer(number), VerificationTag::ZERO, &call);
-        tag_and_cookie(&answer)
+        request_cookie(&mut endpoint, peer(number), &call)
     });
     let [first, second] = [2, 3].map(|number| {
         let (tag, cookie) = &cookies[usize::from(number) - 2];
@@ -468,8 +465,7 @@ fn restart_during_crossing_inits_is_completed() {
         initial_tsn: Tsn(1_000_000),
         ..init(6, Vec::new())
     };
-    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &anew);
-    let (_, cookie) = tag_and_cookie(&answer);
+    let (_, cookie) = request_cookie(&mut endpoint, peer(2), &anew);
     hears(&mut endpoint, START, peer(2), tag, &CookieAck);
     let says = |endpoint: &mut Endpoint| {
         let mut association = endpoint.association_mut(id).expect("it lives");
@@ -620,8 +616,7 @@ fn reflected_tag_selects_the_association_to_abort() {
     let mut endpoint = endpoint();
     is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
     let call = init(6, Vec::new());
-    let answer = hears(&mut endpoint, START, peer(3), VerificationTag::ZERO, &call);
-    let (tag, cookie) = tag_and_cookie(&answer);
+    let (tag, cookie) = request_cookie(&mut endpoint, peer(3), &call);
     hears(
         &mut endpoint,
         START,

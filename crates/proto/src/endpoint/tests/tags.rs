@@ -285,8 +285,7 @@ fn unbundleable_chunk_in_a_bundle_is_dropped() {
 fn cookie_echo_after_shutdown_complete_is_ignored() {
     let mut endpoint = endpoint();
     let call = init(5, Vec::new());
-    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call);
-    let (tag, cookie) = tag_and_cookie(&answer);
+    let (tag, cookie) = request_cookie(&mut endpoint, peer(2), &call);
     let echo = CookieEcho { cookie: &cookie };
     let complete = ShutdownComplete { tag_reflected: false };
     assert!(hears_both(&mut endpoint, peer(2), tag, &echo, &complete).is_empty());
@@ -379,8 +378,7 @@ fn packet_with_an_abort_is_not_answered() {
 fn refused_cookie_bundled_with_abort_is_not_answered() {
     let mut endpoint = endpoint();
     let call = init(5, Vec::new());
-    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call);
-    let (tag, cookie) = tag_and_cookie(&answer);
+    let (tag, cookie) = request_cookie(&mut endpoint, peer(2), &call);
     let both = packet(tag, |packet| {
         packet.push(&CookieEcho { cookie: &cookie }).expect("room");
         packet.push(&ABORT).expect("room");

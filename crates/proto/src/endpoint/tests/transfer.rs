@@ -85,8 +85,7 @@ fn control_chunks_and_sack_precede_data_in_a_packet() {
 fn cookie_ack_is_followed_by_the_sack_for_bundled_data() {
     let mut endpoint = endpoint();
     let call = init(5, Vec::new());
-    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call);
-    let (tag, cookie) = tag_and_cookie(&answer);
+    let (tag, cookie) = request_cookie(&mut endpoint, peer(2), &call);
     let echo = CookieEcho { cookie: &cookie };
     let packets = hears_both(&mut endpoint, peer(2), tag, &echo, &DATA);
     assert_eq!(kinds(&packets), [kind::COOKIE_ACK, kind::SACK]);
@@ -364,8 +363,7 @@ fn heartbeat_to_an_unconfirmed_address_holds_a_random_nonce() {
             };
             let mut endpoint = Endpoint::new(config, Seed(seed));
             let call = init(5, listing(&[peer(2).ip(), peer(3).ip()]));
-            let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call);
-            let (tag, cookie) = tag_and_cookie(&answer);
+            let (tag, cookie) = request_cookie(&mut endpoint, peer(2), &call);
             let echo = CookieEcho { cookie: &cookie };
             let packets = hears(&mut endpoint, START, peer(2), tag, &echo);
             let heartbeat = packets.iter().find_map(|bytes| {
