@@ -67,7 +67,7 @@ fn listening(here: SocketAddr, accept: AssociationConfig) -> Endpoint {
 }
 
 /// Delivers a packet with one chunk from `remote`. Returns the packets sent in reply.
-fn hears(
+fn deliver(
     endpoint: &mut Endpoint,
     now: Instant,
     remote: SocketAddr,
@@ -75,11 +75,11 @@ fn hears(
     chunk: &impl WriteChunk,
 ) -> Vec<Vec<u8>> {
     let bytes = packet(tag, |packet| packet.push(chunk).expect("a small chunk"));
-    hears_bytes(endpoint, now, remote, &bytes)
+    deliver_packet(endpoint, now, remote, &bytes)
 }
 
-/// Like [`hears`], with two chunks.
-fn hears_both(
+/// Like [`deliver`], with two chunks.
+fn deliver_two(
     endpoint: &mut Endpoint,
     remote: SocketAddr,
     tag: VerificationTag,
@@ -90,7 +90,7 @@ fn hears_both(
         packet.push(first).expect("a small chunk");
         packet.push(second).expect("another one");
     });
-    hears_bytes(endpoint, START, remote, &bytes)
+    deliver_packet(endpoint, START, remote, &bytes)
 }
 
 fn packet(tag: VerificationTag, fill: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<u8> {
@@ -106,16 +106,16 @@ fn packet(tag: VerificationTag, fill: impl FnOnce(&mut PacketBuilder<'_>)) -> Ve
     bytes
 }
 
-fn hears_bytes(endpoint: &mut Endpoint, now: Instant, remote: SocketAddr, bytes: &[u8]) -> Vec<Vec<u8>> {
+fn deliver_packet(endpoint: &mut Endpoint, now: Instant, remote: SocketAddr, bytes: &[u8]) -> Vec<Vec<u8>> {
     let path = PathAddr {
         local: here(),
         remote,
     };
     endpoint.handle_datagram(now, path, Ecn::NotCapable, bytes);
-    said(endpoint, now)
+    poll_packets(endpoint, now)
 }
 
-fn said(endpoint: &mut Endpoint, now: Instant) -> Vec<Vec<u8>> {
+fn poll_packets(endpoint: &mut Endpoint, now: Instant) -> Vec<Vec<u8>> {
     let mut packets = Vec::new();
     let mut buffer = Vec::new();
     while endpoint.poll_transmit(now, &mut buffer, 1).is_some() {
@@ -171,7 +171,7 @@ fn request_cookie(
     remote: SocketAddr,
     init: &OutboundInit,
 ) -> (VerificationTag, Vec<u8>) {
-    let answer = hears(endpoint, START, remote, VerificationTag::ZERO, init);
+    let answer = deliver(endpoint, START, remote, VerificationTag::ZERO, init);
     tag_and_cookie(&answer)
 }
 
@@ -197,12 +197,12 @@ fn events(endpoint: &mut Endpoint) -> Vec<Event> {
 }
 
 /// The peer at `peer(2)` completes a handshake. Returns the verification tag of packets to the endpoint.
-fn is_joined(endpoint: &mut Endpoint, tag: u32, addresses: &[IpAddr]) -> VerificationTag {
-    is_joined_from(endpoint, peer(2), tag, addresses)
+fn accept_peer(endpoint: &mut Endpoint, tag: u32, addresses: &[IpAddr]) -> VerificationTag {
+    accept_peer_at(endpoint, peer(2), tag, addresses)
 }
 
-/// Like [`is_joined`], with the peer at another address.
-fn is_joined_from(
+/// Like [`accept_peer`], with the peer at another address.
+fn accept_peer_at(
     endpoint: &mut Endpoint,
     remote: SocketAddr,
     tag: u32,
@@ -210,25 +210,25 @@ fn is_joined_from(
 ) -> VerificationTag {
     let init = init(tag, listing(addresses));
     let (tag, cookie) = request_cookie(endpoint, remote, &init);
-    let answer = hears(endpoint, START, remote, tag, &CookieEcho { cookie: &cookie });
+    let answer = deliver(endpoint, START, remote, tag, &CookieEcho { cookie: &cookie });
     assert_eq!(kinds(&answer).first(), Some(&kind::COOKIE_ACK));
     tag
 }
 
 /// The endpoint sends an INIT to `peer(2)`. Returns the verification tag of packets to the endpoint.
-fn calls(endpoint: &mut Endpoint) -> (AssociationId, VerificationTag) {
+fn send_init(endpoint: &mut Endpoint) -> (AssociationId, VerificationTag) {
     let id = endpoint
         .connect(START, &[peer(2)], &config())
         .expect("a path to the peer");
-    let (tag, _) = tag_and_cookie(&said(endpoint, START));
+    let (tag, _) = tag_and_cookie(&poll_packets(endpoint, START));
     (id, tag)
 }
 
 /// The peer at `peer(2)` sends an INIT too, which crosses that of the endpoint, whose tag is `tag`.
-fn calls_back(endpoint: &mut Endpoint, tag: VerificationTag, peers_tag: u32) {
+fn receive_crossing_init(endpoint: &mut Endpoint, tag: VerificationTag, peers_tag: u32) {
     let init = init(peers_tag, Vec::new());
     let (_, cookie) = request_cookie(endpoint, peer(2), &init);
-    let answer = hears(endpoint, START, peer(2), tag, &CookieEcho { cookie: &cookie });
+    let answer = deliver(endpoint, START, peer(2), tag, &CookieEcho { cookie: &cookie });
     assert_eq!(kinds(&answer).first(), Some(&kind::COOKIE_ACK));
 }
 

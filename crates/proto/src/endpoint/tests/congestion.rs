@@ -8,7 +8,7 @@ use anabranch_wire::{GapBlock, OutboundSack};
 use super::*;
 
 /// Congestion control exactly as in RFC 9260, with 1,460 bytes of chunks in a full packet and no limit to bursts.
-fn by_the_letter() -> AssociationConfig {
+fn rfc9260_config() -> AssociationConfig {
     let mut policies = PolicyRecipe::rfc9260();
     for (name, value) in [("pmtu", "fixed"), ("burst", "unlimited"), ("cc.growth", "cuc-v2")] {
         policies.set(name, value).expect("a choice of the catalog");
@@ -26,9 +26,9 @@ struct Transfer {
 }
 
 impl Transfer {
-    fn begins() -> Self {
-        let mut endpoint = endpoint_with(by_the_letter());
-        let tag = is_joined(&mut endpoint, 5, &[]);
+    fn established() -> Self {
+        let mut endpoint = endpoint_with(rfc9260_config());
+        let tag = accept_peer(&mut endpoint, 5, &[]);
         Self {
             endpoint,
             tag,
@@ -47,12 +47,12 @@ impl Transfer {
     }
 
     /// Enqueues messages that fill one packet each. Returns how many chunks are sent.
-    fn hands_over(&mut self, messages: u32) -> u32 {
+    fn send_messages(&mut self, messages: u32) -> u32 {
         let payload = usize::from(self.facts().max_data_chunk) - Data::HEADER_LEN;
-        self.hands_over_of(messages, payload)
+        self.send_messages_of(messages, payload)
     }
 
-    fn hands_over_of(&mut self, messages: u32, payload: usize) -> u32 {
+    fn send_messages_of(&mut self, messages: u32, payload: usize) -> u32 {
         let id = self
             .endpoint
             .associations()
@@ -65,11 +65,11 @@ impl Transfer {
             association.send(message).expect("room");
         }
         drop(association);
-        let packets = said(&mut self.endpoint, self.now);
-        self.counts(&packets)
+        let packets = poll_packets(&mut self.endpoint, self.now);
+        self.count_data(&packets)
     }
 
-    fn counts(&mut self, packets: &[Vec<u8>]) -> u32 {
+    fn count_data(&mut self, packets: &[Vec<u8>]) -> u32 {
         let left = kinds(packets)
             .into_iter()
             .filter(|kind| *kind == kind::DATA)
@@ -79,7 +79,7 @@ impl Transfer {
     }
 
     /// A SACK arrives for the first `cumulative` chunks and for `blocks` above them. Returns how many chunks are sent.
-    fn is_acknowledged(&mut self, cumulative: u32, blocks: &[GapBlock]) -> u32 {
+    fn acknowledge(&mut self, cumulative: u32, blocks: &[GapBlock]) -> u32 {
         let sack = OutboundSack {
             cumulative: Tsn(self.tag.0.wrapping_add(cumulative).wrapping_sub(1)),
             a_rwnd: 10_000_000,
@@ -88,18 +88,18 @@ impl Transfer {
             duplicates: &[],
         };
         self.now += Duration::from_millis(1);
-        let packets = hears(&mut self.endpoint, self.now, peer(2), self.tag, &sack);
-        self.counts(&packets)
+        let packets = deliver(&mut self.endpoint, self.now, peer(2), self.tag, &sack);
+        self.count_data(&packets)
     }
 
     /// Slow start up to a cwnd of `chunks` full chunks, all in flight. Returns how many chunks were acknowledged.
-    fn fills(chunks: u32) -> (Self, u32) {
-        let mut transfer = Self::begins();
-        transfer.hands_over(2_000);
+    fn with_full_window(chunks: u32) -> (Self, u32) {
+        let mut transfer = Self::established();
+        transfer.send_messages(2_000);
         let mut acknowledged = 0;
         while transfer.facts().cwnd < u64::from(chunks) * transfer.chunk() {
             acknowledged += 1;
-            transfer.is_acknowledged(acknowledged, &[]);
+            transfer.acknowledge(acknowledged, &[]);
         }
         (transfer, acknowledged)
     }
@@ -113,33 +113,33 @@ const fn block(start: u16, end: u16) -> GapBlock {
 /// RFC 9260 §6.1 B: 4,404 bytes hold three chunks and a part of the fourth.
 #[test]
 fn cwnd_is_exceeded_by_less_than_one_packet() {
-    let mut transfer = Transfer::begins();
+    let mut transfer = Transfer::established();
     assert_eq!((transfer.facts().cwnd, transfer.chunk()), (4_404, 1_460));
-    assert_eq!(transfer.hands_over(10), 4);
+    assert_eq!(transfer.send_messages(10), 4);
     assert_eq!(transfer.facts().in_flight, 4 * 1_460);
 }
 
 //= rfc9260 7.2-4
 #[test]
 fn padding_counts_as_in_flight() {
-    let mut transfer = Transfer::begins();
-    transfer.hands_over_of(1, 101);
+    let mut transfer = Transfer::established();
+    transfer.send_messages_of(1, 101);
     assert_eq!(transfer.facts().in_flight, Data::HEADER_LEN as u64 + 104);
 }
 
 //= rfc9260 7.2.4-6
 #[test]
 fn losses_of_one_window_reduce_cwnd_once() {
-    let (mut transfer, acked) = Transfer::fills(20);
+    let (mut transfer, acked) = Transfer::with_full_window(20);
     let before = transfer.facts().cwnd;
     // Chunk 0 behind the cumulative TSN is lost, then chunk 5.
     for end in [2, 3, 4] {
-        transfer.is_acknowledged(acked, &[block(2, end)]);
+        transfer.acknowledge(acked, &[block(2, end)]);
     }
     let cut = transfer.facts().cwnd;
     assert_eq!((cut, transfer.facts().ssthresh), (before / 2, before / 2));
     for end in [7, 8, 9] {
-        transfer.is_acknowledged(acked, &[block(2, 5), block(7, end)]);
+        transfer.acknowledge(acked, &[block(2, 5), block(7, end)]);
     }
     let lost = transfer.facts().lost_chunks;
     assert_eq!(
@@ -151,14 +151,14 @@ fn losses_of_one_window_reduce_cwnd_once() {
 //= rfc9260 7.2.4-7
 #[test]
 fn sack_grows_cwnd_before_its_loss_reduces_it() {
-    let (mut transfer, acked) = Transfer::fills(20);
+    let (mut transfer, acked) = Transfer::with_full_window(20);
     let before = transfer.facts().cwnd;
     for end in [3, 4] {
-        transfer.is_acknowledged(acked, &[block(3, end)]);
+        transfer.acknowledge(acked, &[block(3, end)]);
     }
     assert_eq!(transfer.facts().cwnd, before, "slow start does not grow by gaps");
     // The cumulative TSN advances by one, and the chunk behind it is missing for the third time.
-    transfer.is_acknowledged(acked + 1, &[block(2, 4)]);
+    transfer.acknowledge(acked + 1, &[block(2, 4)]);
     assert_eq!(transfer.facts().lost_chunks, 1);
     let grown = before + transfer.chunk();
     assert_eq!(transfer.facts().cwnd, grown / 2);
@@ -167,15 +167,15 @@ fn sack_grows_cwnd_before_its_loss_reduces_it() {
 //= rfc9260 7.1-1, 7.2.1-10, 7.2.1-11, 7.2.2-3
 #[test]
 fn idle_path_halves_its_cwnd_once_per_rto() {
-    let (mut transfer, _) = Transfer::fills(40);
+    let (mut transfer, _) = Transfer::with_full_window(40);
     let mut acknowledged = 0;
     while acknowledged < transfer.sent {
         acknowledged = transfer.sent;
-        transfer.is_acknowledged(acknowledged, &[]);
+        transfer.acknowledge(acknowledged, &[]);
     }
     let (before, rto) = (transfer.facts().cwnd, transfer.facts().rto);
     transfer.now += 2 * rto + rto / 2;
-    transfer.hands_over(1);
+    transfer.send_messages(1);
     assert_eq!(transfer.facts().cwnd, before / 4);
     assert_eq!(transfer.facts().ssthresh, before);
 }

@@ -3,10 +3,10 @@
 use super::*;
 
 /// The application calls `shutdown` while nothing is left to send.
-fn shuts_down(endpoint: &mut Endpoint) {
+fn shut_down(endpoint: &mut Endpoint) {
     let id = endpoint.associations().map(Association::id).next().expect("one");
     endpoint.association_mut(id).expect("it lives").shutdown();
-    assert!(kinds(&said(endpoint, START)).contains(&kind::SHUTDOWN));
+    assert!(kinds(&poll_packets(endpoint, START)).contains(&kind::SHUTDOWN));
 }
 
 //= rfc9260 9.2-7
@@ -17,14 +17,14 @@ fn peer_sending_after_our_shutdown_stays_connected() {
         max_retransmits: 2,
         ..config()
     });
-    let tag = is_joined(&mut endpoint, 5, &[]);
-    shuts_down(&mut endpoint);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
+    shut_down(&mut endpoint);
     for _ in 0..5 {
         let now = endpoint.poll_timeout().expect("T2 runs");
         endpoint.handle_timeout(now);
-        assert_eq!(kinds(&said(&mut endpoint, now)), [kind::SHUTDOWN]);
+        assert_eq!(kinds(&poll_packets(&mut endpoint, now)), [kind::SHUTDOWN]);
         let heartbeat = Heartbeat { info: b"busy" };
-        hears(&mut endpoint, now, peer(2), tag, &heartbeat);
+        deliver(&mut endpoint, now, peer(2), tag, &heartbeat);
     }
     assert!(endpoint.associations().all(Association::is_connected));
 }
@@ -34,25 +34,25 @@ fn peer_sending_after_our_shutdown_stays_connected() {
 #[test]
 fn init_in_shutdown_ack_sent_gets_shutdown_ack() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     let shutdown = Shutdown {
         cumulative: Tsn(tag.0.wrapping_sub(1)),
     };
-    let answer = hears(&mut endpoint, START, peer(2), tag, &shutdown);
+    let answer = deliver(&mut endpoint, START, peer(2), tag, &shutdown);
     assert_eq!(kinds(&answer), [kind::SHUTDOWN_ACK]);
     let anew = init(6, listing(&[peer(2).ip(), peer(3).ip()]));
-    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &anew);
+    let answer = deliver(&mut endpoint, START, peer(2), VerificationTag::ZERO, &anew);
     assert_eq!(kinds(&answer), [kind::SHUTDOWN_ACK]);
 }
 
 #[test]
 fn shutdown_continues_after_the_peer_restarts() {
     let mut endpoint = endpoint();
-    is_joined(&mut endpoint, 5, &[]);
-    shuts_down(&mut endpoint);
+    accept_peer(&mut endpoint, 5, &[]);
+    shut_down(&mut endpoint);
     let init = init(6, Vec::new());
     let (tag, cookie) = request_cookie(&mut endpoint, peer(2), &init);
-    let answer = hears(
+    let answer = deliver(
         &mut endpoint,
         START,
         peer(2),
@@ -68,11 +68,11 @@ fn late_cookie_of_a_forgotten_association_gets_abort() {
     let init = init(5, Vec::new());
     let (tag, cookie) = request_cookie(&mut endpoint, peer(2), &init);
     let echo = CookieEcho { cookie: &cookie };
-    hears(&mut endpoint, START, peer(2), tag, &echo);
+    deliver(&mut endpoint, START, peer(2), tag, &echo);
     let id = endpoint.associations().map(Association::id).next().expect("one");
     endpoint.forget(id);
     assert_eq!(
-        kinds(&hears(&mut endpoint, START, peer(2), tag, &echo))[0],
+        kinds(&deliver(&mut endpoint, START, peer(2), tag, &echo))[0],
         kind::ABORT
     );
     assert_eq!(endpoint.associations().len(), 0);
@@ -82,7 +82,7 @@ fn late_cookie_of_a_forgotten_association_gets_abort() {
 #[test]
 fn fragments_on_an_invalid_stream_get_errors_not_abort() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     for (tsn, beginning, ending) in [(1, true, false), (2, false, false), (3, false, true)] {
         let data = Data {
             tsn: Tsn(tsn),
@@ -96,7 +96,7 @@ fn fragments_on_an_invalid_stream_get_errors_not_abort() {
             },
             payload: b"nowhere",
         };
-        let answer = kinds(&hears(&mut endpoint, START, peer(2), tag, &data));
+        let answer = kinds(&deliver(&mut endpoint, START, peer(2), tag, &data));
         assert!(answer.contains(&kind::ERROR) && !answer.contains(&kind::ABORT));
     }
 }
@@ -106,13 +106,13 @@ fn fragments_on_an_invalid_stream_get_errors_not_abort() {
 #[test]
 fn abort_reason_precedes_answers_to_unknown_peers() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     let id = endpoint.associations().map(Association::id).next().expect("one");
     endpoint.association_mut(id).expect("it lives").abort(b"enough");
-    let answer = hears(&mut endpoint, START, peer(2), tag, &Heartbeat { info: b"busy" });
+    let answer = deliver(&mut endpoint, START, peer(2), tag, &Heartbeat { info: b"busy" });
     assert_eq!(kinds(&answer), [kind::ABORT]);
     assert!(answer[0].windows(6).any(|bytes| bytes == b"enough"));
-    let later = hears(&mut endpoint, START, peer(2), tag, &Heartbeat { info: b"busy" });
+    let later = deliver(&mut endpoint, START, peer(2), tag, &Heartbeat { info: b"busy" });
     assert_eq!(kinds(&later), [kind::ABORT], "now it is an unknown peer");
 }
 
@@ -135,11 +135,11 @@ fn cookie_copy_before_a_queued_abort_creates_nothing() {
     endpoint.association_mut(id).expect("it lives").abort(b"enough");
     endpoint.handle_datagram(START, path, Ecn::NotCapable, &copy);
     assert_eq!(endpoint.associations().count(), 1);
-    assert!(kinds(&said(&mut endpoint, START)).contains(&kind::ABORT));
+    assert!(kinds(&poll_packets(&mut endpoint, START)).contains(&kind::ABORT));
 
     endpoint.forget(id);
     let again = init(6, Vec::new());
-    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &again);
+    let answer = deliver(&mut endpoint, START, peer(2), VerificationTag::ZERO, &again);
     assert_eq!(kinds(&answer), [kind::INIT_ACK], "the address is free");
 }
 
@@ -148,11 +148,11 @@ fn cookie_copy_before_a_queued_abort_creates_nothing() {
 #[test]
 fn address_listed_twice_finds_the_remaining_association() {
     let mut endpoint = endpoint();
-    let first = is_joined(&mut endpoint, 5, &[]);
+    let first = accept_peer(&mut endpoint, 5, &[]);
     let listed = listing(&[peer(2).ip(), peer(4).ip()]);
     let call = init(6, listed);
     let (tag, cookie) = request_cookie(&mut endpoint, peer(4), &call);
-    hears(
+    deliver(
         &mut endpoint,
         START,
         peer(4),
@@ -165,11 +165,11 @@ fn address_listed_twice_finds_the_remaining_association() {
         tag_reflected: false,
         causes: Vec::new(),
     };
-    hears(&mut endpoint, START, peer(2), first, &abort);
+    deliver(&mut endpoint, START, peer(2), first, &abort);
     let reflected = OutboundAbort {
         tag_reflected: true,
         causes: Vec::new(),
     };
-    hears(&mut endpoint, START, peer(2), VerificationTag(6), &reflected);
+    deliver(&mut endpoint, START, peer(2), VerificationTag(6), &reflected);
     assert!(endpoint.associations().all(Association::is_closed));
 }

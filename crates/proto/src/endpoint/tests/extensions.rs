@@ -8,7 +8,7 @@ use crate::PacketCounts;
 use crate::extensions::PACKET_COUNTS;
 
 /// The parameters of a peer that lists these extensions, with a RANDOM parameter of `random` bytes, if any.
-fn lists(kinds: &[u8], random: Option<usize>) -> Vec<u8> {
+fn extension_parameters(kinds: &[u8], random: Option<usize>) -> Vec<u8> {
     let mut parameters = ParameterWriter::new();
     if let Some(length) = random {
         parameters.push_raw(anabranch_wire::parameter::kind::RANDOM, &vec![7; length]);
@@ -35,7 +35,7 @@ const ALL: [u8; 3] = [kind::AUTH, kind::ASCONF, kind::ASCONF_ACK];
 fn answer_to_init(config: AssociationConfig, parameters: Vec<u8>) -> Vec<Vec<u8>> {
     let mut endpoint = endpoint_with(config);
     let call = init(5, parameters);
-    hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call)
+    deliver(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call)
 }
 
 /// The reply to an INIT ACK with these parameters.
@@ -44,12 +44,12 @@ fn answer_to_init_ack(config: &AssociationConfig, parameters: Vec<u8>) -> Vec<Ve
     endpoint
         .connect(START, &[peer(2)], config)
         .expect("a path to the peer");
-    let (tag, _) = tag_and_cookie(&said(&mut endpoint, START));
+    let (tag, _) = tag_and_cookie(&poll_packets(&mut endpoint, START));
     let answer = OutboundInit {
         acknowledges: true,
         ..init(5, parameters)
     };
-    hears(&mut endpoint, START, peer(2), tag, &answer)
+    deliver(&mut endpoint, START, peer(2), tag, &answer)
 }
 
 fn first_cause(packets: &[Vec<u8>]) -> Option<u16> {
@@ -64,11 +64,11 @@ fn first_cause(packets: &[Vec<u8>]) -> Option<u16> {
 fn peer_that_lists_asconf_without_auth_is_refused() {
     let bare = [kind::ASCONF, kind::ASCONF_ACK];
     assert_eq!(
-        kinds(&answer_to_init(config(), lists(&bare, None))),
+        kinds(&answer_to_init(config(), extension_parameters(&bare, None))),
         [kind::ABORT]
     );
     assert_eq!(
-        kinds(&answer_to_init_ack(&config(), lists(&bare, None))),
+        kinds(&answer_to_init_ack(&config(), extension_parameters(&bare, None))),
         [kind::ABORT]
     );
     for (config, listed, random) in [
@@ -76,9 +76,9 @@ fn peer_that_lists_asconf_without_auth_is_refused() {
         (config(), &[], None),
         (without_address_changes(), &bare, None),
     ] {
-        let answer = answer_to_init(config.clone(), lists(listed, random));
+        let answer = answer_to_init(config.clone(), extension_parameters(listed, random));
         assert_eq!(kinds(&answer), [kind::INIT_ACK]);
-        let answer = answer_to_init_ack(&config, lists(listed, random));
+        let answer = answer_to_init_ack(&config, extension_parameters(listed, random));
         assert_eq!(kinds(&answer), [kind::COOKIE_ECHO]);
     }
 }
@@ -87,7 +87,7 @@ fn peer_that_lists_asconf_without_auth_is_refused() {
 #[test]
 fn random_number_of_another_length_is_a_protocol_violation() {
     for length in [0, 31, 33] {
-        let parameters = || lists(&ALL, Some(length));
+        let parameters = || extension_parameters(&ALL, Some(length));
         let to_init = answer_to_init(config(), parameters());
         let to_init_ack = answer_to_init_ack(&config(), parameters());
         for answer in [to_init, to_init_ack] {
@@ -117,8 +117,8 @@ fn init_and_init_ack_list_auth_and_asconf_once() {
     caller
         .connect(START, &[peer(2)], &config())
         .expect("a path to the peer");
-    let call = said(&mut caller, START);
-    let answer = answer_to_init(config(), lists(&ALL, Some(32)));
+    let call = poll_packets(&mut caller, START);
+    let answer = answer_to_init(config(), extension_parameters(&ALL, Some(32)));
     for packets in [call, answer] {
         let [extensions] = &listed_in(&packets, SUPPORTED_EXTENSIONS)[..] else {
             panic!("not once")
@@ -156,7 +156,7 @@ fn cookie_holds_no_shared_key() {
         authentication_key: shared.clone(),
         ..config()
     };
-    let answer = answer_to_init(with_key, lists(&ALL, Some(32)));
+    let answer = answer_to_init(with_key, extension_parameters(&ALL, Some(32)));
     let (_, cookie) = tag_and_cookie(&answer);
     assert!(cookie.len() > 32, "it holds the peer's part of the key");
     assert!(!cookie.windows(8).any(|bytes| bytes == &shared[..8]));
@@ -177,15 +177,15 @@ fn ootb_auth_chunk_is_skipped() {
     };
     let tag = VerificationTag(77);
     let mut endpoint = endpoint();
-    let answer = hears_both(&mut endpoint, peer(2), tag, &auth, &ShutdownAck);
+    let answer = deliver_two(&mut endpoint, peer(2), tag, &auth, &ShutdownAck);
     assert_eq!(kinds(&answer), [kind::SHUTDOWN_COMPLETE]);
-    let answer = hears_both(&mut endpoint, peer(2), tag, &auth, &Heartbeat { info: b"there?" });
+    let answer = deliver_two(&mut endpoint, peer(2), tag, &auth, &Heartbeat { info: b"there?" });
     assert_eq!(kinds(&answer), [kind::ABORT]);
-    assert!(hears_both(&mut endpoint, peer(2), tag, &auth, &abort).is_empty());
-    assert!(hears_both(&mut endpoint, peer(2), tag, &auth, &CookieAck).is_empty());
+    assert!(deliver_two(&mut endpoint, peer(2), tag, &auth, &abort).is_empty());
+    assert!(deliver_two(&mut endpoint, peer(2), tag, &auth, &CookieAck).is_empty());
 }
 
-fn strange(kind: u8) -> RawChunk<'static> {
+fn unknown_chunk(kind: u8) -> RawChunk<'static> {
     RawChunk {
         kind,
         flags: 0,
@@ -199,9 +199,15 @@ fn strange(kind: u8) -> RawChunk<'static> {
 /// An association without extensions reports a chunk of this type and processes the chunks after it.
 fn is_skipped_and_reported(kind_of_chunk: u8) {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     let heartbeat = Heartbeat { info: b"next" };
-    let answer = hears_both(&mut endpoint, peer(2), tag, &strange(kind_of_chunk), &heartbeat);
+    let answer = deliver_two(
+        &mut endpoint,
+        peer(2),
+        tag,
+        &unknown_chunk(kind_of_chunk),
+        &heartbeat,
+    );
     let answered = kinds(&answer);
     assert!(answered.contains(&kind::ERROR) && answered.contains(&kind::HEARTBEAT_ACK));
     assert!(endpoint.associations().all(Association::is_connected));
@@ -231,15 +237,15 @@ fn forward_tsn_supported_is_reported_as_unknown() {
     assert_eq!(listed_in(&answer, UNRECOGNIZED), [[0xc0, 0, 0, 4]]);
 
     let mut endpoint = endpoint();
-    let (_, tag) = calls(&mut endpoint);
+    let (_, tag) = send_init(&mut endpoint);
     parameters.push_state_cookie(&[7; 40]);
     let ours = OutboundInit {
         acknowledges: true,
         ..init(5, parameters.finish())
     };
-    let answer = hears(&mut endpoint, START, peer(2), tag, &ours);
+    let answer = deliver(&mut endpoint, START, peer(2), tag, &ours);
     assert_eq!(kinds(&answer), [kind::COOKIE_ECHO, kind::ERROR]);
-    let then = hears(&mut endpoint, START, peer(2), tag, &CookieAck);
+    let then = deliver(&mut endpoint, START, peer(2), tag, &CookieAck);
     assert!(!kinds(&then).contains(&kind::ERROR), "once");
 }
 
@@ -252,16 +258,16 @@ fn error_too_large_for_cookie_echo_packet_follows_cookie_ack() {
         parameters.push_raw(STRANGE, &[1; 200]);
         parameters.push_state_cookie(&vec![7; cookie]);
         let mut endpoint = endpoint();
-        let (_, tag) = calls(&mut endpoint);
+        let (_, tag) = send_init(&mut endpoint);
         let ours = OutboundInit {
             acknowledges: true,
             ..init(5, parameters.finish())
         };
         let bytes = long_packet(tag, &ours);
-        let answer = hears_bytes(&mut endpoint, START, peer(2), &bytes);
+        let answer = deliver_packet(&mut endpoint, START, peer(2), &bytes);
         assert_eq!(kinds(&answer).first(), Some(&kind::COOKIE_ECHO));
         assert_eq!(kinds(&answer).contains(&kind::ERROR), is_bundled);
-        let then = hears(&mut endpoint, START, peer(2), tag, &CookieAck);
+        let then = deliver(&mut endpoint, START, peer(2), tag, &CookieAck);
         assert_eq!(kinds(&then).contains(&kind::ERROR), !is_bundled);
     }
 }
@@ -312,12 +318,12 @@ fn peer_requiring_authenticated_data_gets_abort_or_no_auth() {
 }
 
 /// A peer that lists these types in Supported Extensions.
-fn is_joined_with(endpoint: &mut Endpoint, supported: &[u8]) -> VerificationTag {
+fn accept_peer_with(endpoint: &mut Endpoint, supported: &[u8]) -> VerificationTag {
     let mut parameters = ParameterWriter::new();
     parameters.push_supported_extensions(supported);
     let call = init(5, parameters.finish());
     let (tag, cookie) = request_cookie(endpoint, peer(2), &call);
-    hears(endpoint, START, peer(2), tag, &CookieEcho { cookie: &cookie });
+    deliver(endpoint, START, peer(2), tag, &CookieEcho { cookie: &cookie });
     tag
 }
 
@@ -333,8 +339,8 @@ fn sack_flags_are_zero_unless_packet_counts_were_negotiated() {
             packet_counts,
             ..config()
         });
-        let tag = is_joined_with(&mut endpoint, supported);
-        let answer = hears(&mut endpoint, START, peer(2), tag, &DATA);
+        let tag = accept_peer_with(&mut endpoint, supported);
+        let answer = deliver(&mut endpoint, START, peer(2), tag, &DATA);
         let packet = Packet::parse(&answer[0]).expect("a packet in order");
         let mut chunks = packet.chunks().flatten().flat_map(RawChunk::decode);
         let Some(Chunk::Sack(sack)) = chunks.next() else {
@@ -350,13 +356,13 @@ fn sack_flags_are_zero_unless_packet_counts_were_negotiated() {
 fn packet_counts_of_a_peer_are_ignored_unless_negotiated() {
     for supported in [&[][..], &[PACKET_COUNTS]] {
         let mut endpoint = endpoint();
-        let tag = is_joined_with(&mut endpoint, supported);
+        let tag = accept_peer_with(&mut endpoint, supported);
         for _ in 0..5 {
             let id = endpoint.associations().map(Association::id).next().expect("one");
             let mut association = endpoint.association_mut(id).expect("it lives");
             association.send(Message::new(StreamId(0), "data")).expect("room");
             drop(association);
-            assert!(kinds(&said(&mut endpoint, START)).contains(&kind::DATA));
+            assert!(kinds(&poll_packets(&mut endpoint, START)).contains(&kind::DATA));
         }
         let later = START + core::time::Duration::from_millis(50);
         let mut answered = Vec::new();
@@ -368,7 +374,7 @@ fn packet_counts_of_a_peer_are_ignored_unless_negotiated() {
                 blocks: &[GapBlock { start: 2, end }],
                 duplicates: &[],
             };
-            answered = kinds(&hears(&mut endpoint, later, peer(2), tag, &sack));
+            answered = kinds(&deliver(&mut endpoint, later, peer(2), tag, &sack));
         }
         assert_eq!(
             answered.contains(&kind::DATA),

@@ -5,13 +5,13 @@ use super::*;
 #[test]
 fn queued_heartbeat_ack_is_dropped_with_its_path() {
     let mut endpoint = endpoint();
-    let (id, tag) = calls(&mut endpoint);
+    let (id, tag) = send_init(&mut endpoint);
     let both = [peer(2).ip(), peer(3).ip()];
-    hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &both));
+    deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &both));
     let heartbeat = Heartbeat { info: b"there?" };
-    hears(&mut endpoint, START, peer(3), tag, &heartbeat);
+    deliver(&mut endpoint, START, peer(3), tag, &heartbeat);
     // The peer's INIT crosses ours, and the peer has lost an address meanwhile.
-    calls_back(&mut endpoint, tag, 6);
+    receive_crossing_init(&mut endpoint, tag, 6);
     let association = endpoint.association(id).expect("it lives");
     assert!(association.is_connected());
     assert_eq!(association.path_facts().len(), 1);
@@ -23,8 +23,8 @@ fn queued_heartbeat_ack_is_dropped_with_its_path() {
 fn restart_may_list_addresses_of_an_unsupported_family() {
     let mut endpoint = endpoint();
     let listed = [peer(2).ip(), IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 2])];
-    is_joined(&mut endpoint, 5, &listed);
-    is_joined(&mut endpoint, 6, &listed);
+    accept_peer(&mut endpoint, 5, &listed);
+    accept_peer(&mut endpoint, 6, &listed);
     let is_restart = |event: &Event| matches!(event, Event::Restarted { .. });
     assert!(events(&mut endpoint).iter().any(is_restart));
 }
@@ -32,9 +32,9 @@ fn restart_may_list_addresses_of_an_unsupported_family() {
 #[test]
 fn restart_with_new_addresses_is_aborted() {
     let mut endpoint = endpoint();
-    is_joined(&mut endpoint, 5, &[peer(2).ip()]);
+    accept_peer(&mut endpoint, 5, &[peer(2).ip()]);
     let anew = init(6, listing(&[peer(2).ip(), peer(3).ip()]));
-    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &anew);
+    let answer = deliver(&mut endpoint, START, peer(2), VerificationTag::ZERO, &anew);
     assert_eq!(kinds(&answer), [kind::ABORT]);
 }
 
@@ -43,9 +43,9 @@ fn restart_with_new_addresses_is_aborted() {
 #[test]
 fn abort_of_a_restart_lists_its_new_addresses() {
     let mut endpoint = endpoint();
-    is_joined(&mut endpoint, 5, &[peer(2).ip()]);
+    accept_peer(&mut endpoint, 5, &[peer(2).ip()]);
     let anew = init(6, listing(&[peer(2).ip(), peer(3).ip()]));
-    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &anew);
+    let answer = deliver(&mut endpoint, START, peer(2), VerificationTag::ZERO, &anew);
     let packet = Packet::parse(&answer[0]).expect("a packet in order");
     let chunk = packet.chunks().flatten().next().expect("a chunk");
     let Ok(Chunk::Abort(abort)) = chunk.decode() else {
@@ -69,8 +69,8 @@ fn restart_with_the_same_addresses_is_accepted() {
     };
     let listed: Vec<IpAddr> = (2..42).map(|number| peer(number).ip()).collect();
     for mut endpoint in [endpoint_with(single_homed), endpoint()] {
-        is_joined(&mut endpoint, 5, &listed);
-        is_joined(&mut endpoint, 6, &listed);
+        accept_peer(&mut endpoint, 5, &listed);
+        accept_peer(&mut endpoint, 6, &listed);
         let is_restart = |event: &Event| matches!(event, Event::Restarted { .. });
         assert!(events(&mut endpoint).iter().any(is_restart));
     }
@@ -83,14 +83,14 @@ fn cookie_older_than_a_restart_is_refused() {
     let first = init(5, Vec::new());
     let (old_tag, cookie) = request_cookie(&mut endpoint, peer(2), &first);
     let echo = CookieEcho { cookie: &cookie };
-    hears(&mut endpoint, START, peer(2), old_tag, &echo);
-    let tag = is_joined(&mut endpoint, 6, &[]);
+    deliver(&mut endpoint, START, peer(2), old_tag, &echo);
+    let tag = accept_peer(&mut endpoint, 6, &[]);
     let abort = OutboundAbort {
         tag_reflected: false,
         causes: Vec::new(),
     };
-    hears(&mut endpoint, START, peer(2), tag, &abort);
-    let answer = hears(&mut endpoint, START, peer(2), old_tag, &echo);
+    deliver(&mut endpoint, START, peer(2), tag, &abort);
+    let answer = deliver(&mut endpoint, START, peer(2), old_tag, &echo);
     assert_eq!(kinds(&answer), [kind::ABORT]);
     assert!(endpoint.associations().all(Association::is_closed));
 }
@@ -106,15 +106,15 @@ fn used_cookie_is_refused_after_2000_other_associations() {
         tag_reflected: false,
         causes: Vec::new(),
     };
-    hears(&mut endpoint, START, peer(2), old_tag, &echo);
-    hears(&mut endpoint, START, peer(2), old_tag, &abort);
+    deliver(&mut endpoint, START, peer(2), old_tag, &echo);
+    deliver(&mut endpoint, START, peer(2), old_tag, &abort);
     for number in 0..2_000 {
-        let tag = is_joined_from(&mut endpoint, peer(3), 6 + number, &[]);
-        hears(&mut endpoint, START, peer(3), tag, &abort);
+        let tag = accept_peer_at(&mut endpoint, peer(3), 6 + number, &[]);
+        deliver(&mut endpoint, START, peer(3), tag, &abort);
         let ended: Vec<AssociationId> = endpoint.associations().map(Association::id).collect();
         ended.into_iter().for_each(|id| endpoint.forget(id));
     }
-    let answer = hears(&mut endpoint, START, peer(2), old_tag, &echo);
+    let answer = deliver(&mut endpoint, START, peer(2), old_tag, &echo);
     assert_eq!(kinds(&answer), [kind::ABORT]);
     assert_eq!(endpoint.associations().count(), 0);
 }
@@ -137,7 +137,7 @@ fn cookie_beyond_max_associations_gets_abort() {
     });
     let [first, second] = [2, 3].map(|number| {
         let (tag, cookie) = &cookies[usize::from(number) - 2];
-        hears(&mut endpoint, START, peer(number), *tag, &CookieEcho { cookie })
+        deliver(&mut endpoint, START, peer(number), *tag, &CookieEcho { cookie })
     });
     assert_eq!(kinds(&first).first(), Some(&kind::COOKIE_ACK));
     assert_eq!(kinds(&second), [kind::ABORT]);
@@ -150,7 +150,7 @@ fn cookie_beyond_max_associations_gets_abort() {
 fn loopback_and_multicast_addresses_become_no_paths() {
     let mut endpoint = endpoint_at(SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT)));
     let strange = [[127, 0, 0, 1], [0, 0, 0, 0], [224, 0, 0, 1], [255, 255, 255, 255]].map(IpAddr::from);
-    is_joined(&mut endpoint, 5, &strange);
+    accept_peer(&mut endpoint, 5, &strange);
     let paths = |endpoint: &Endpoint| -> usize {
         endpoint
             .associations()
@@ -160,8 +160,8 @@ fn loopback_and_multicast_addresses_become_no_paths() {
     assert_eq!(paths(&endpoint), 1);
 
     let mut endpoint = endpoint_at(SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT)));
-    let (_, tag) = calls(&mut endpoint);
-    hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &strange));
+    let (_, tag) = send_init(&mut endpoint);
+    deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &strange));
     assert_eq!(paths(&endpoint), 1);
 }
 
@@ -190,7 +190,7 @@ fn single_homed_init_neither_lists_nor_uses_addresses() {
     let mut endpoint = webrtc();
     let called = endpoint.connect(START, &[peer(2), peer(3)], &AssociationConfig::webrtc());
     let id = called.expect("a path to the peer");
-    let call = said(&mut endpoint, START);
+    let call = poll_packets(&mut endpoint, START);
     assert_eq!(call.len(), 1, "one path");
     let header = Packet::parse(&call[0]).expect("a packet in order").header();
     assert_eq!((header.source_port, header.destination_port), (5_000, 5_000));
@@ -208,7 +208,7 @@ fn single_homed_init_neither_lists_nor_uses_addresses() {
     packet.push(&answer).expect("a small chunk");
     packet.finish();
     assert_eq!(
-        kinds(&hears_bytes(&mut endpoint, START, peer(2), &bytes)),
+        kinds(&deliver_packet(&mut endpoint, START, peer(2), &bytes)),
         [kind::COOKIE_ECHO]
     );
     assert_eq!(
@@ -229,10 +229,10 @@ fn single_homed_init_ack_neither_lists_nor_uses_addresses() {
     };
     let mut endpoint = Endpoint::new(config, Seed(1));
     let call = init(5, listing(&[peer(2).ip(), peer(3).ip()]));
-    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call);
+    let answer = deliver(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call);
     assert!(!parameters(&answer).iter().any(|kind| [IPV4, IPV6].contains(kind)));
     let (tag, cookie) = tag_and_cookie(&answer);
-    hears(
+    deliver(
         &mut endpoint,
         START,
         peer(2),
@@ -248,12 +248,12 @@ fn single_homed_init_ack_neither_lists_nor_uses_addresses() {
 #[test]
 fn repeated_stale_cookie_errors_end_the_attempt() {
     let mut endpoint = endpoint();
-    let (id, tag) = calls(&mut endpoint);
+    let (id, tag) = send_init(&mut endpoint);
     let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
     let stale = OutboundError { causes };
     for _ in 0..20 {
-        hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
-        hears(&mut endpoint, START, peer(2), tag, &stale);
+        deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+        deliver(&mut endpoint, START, peer(2), tag, &stale);
     }
     assert!(endpoint.association(id).is_some_and(Association::is_closed));
 }
@@ -262,12 +262,12 @@ fn repeated_stale_cookie_errors_end_the_attempt() {
 #[test]
 fn abort_with_t_bit_is_ignored_before_the_peer_tag_is_known() {
     let mut endpoint = endpoint();
-    let (id, _) = calls(&mut endpoint);
+    let (id, _) = send_init(&mut endpoint);
     let abort = OutboundAbort {
         tag_reflected: true,
         causes: Vec::new(),
     };
-    hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &abort);
+    deliver(&mut endpoint, START, peer(2), VerificationTag::ZERO, &abort);
     assert!(!endpoint.association(id).is_some_and(Association::is_closed));
 }
 
@@ -280,12 +280,12 @@ fn init_ack_with_host_name_or_without_cookie_gets_abort() {
     with_name.push_raw(HOST_NAME, b"peer.example\0\0\0\0");
     for (parameters, has_name) in [(with_name.finish(), true), (Vec::new(), false)] {
         let mut endpoint = endpoint();
-        let (id, tag) = calls(&mut endpoint);
+        let (id, tag) = send_init(&mut endpoint);
         let answer = OutboundInit {
             acknowledges: true,
             ..init(5, parameters)
         };
-        let replies = hears(&mut endpoint, START, peer(2), tag, &answer);
+        let replies = deliver(&mut endpoint, START, peer(2), tag, &answer);
         assert_eq!(kinds(&replies), [kind::ABORT]);
         let packet = Packet::parse(&replies[0]).expect("a packet in order");
         assert_eq!(packet.header().tag, VerificationTag(5));
@@ -301,20 +301,20 @@ fn init_ack_with_host_name_or_without_cookie_gets_abort() {
 #[test]
 fn messages_on_streams_refused_by_a_crossing_init_are_reported() {
     let mut endpoint = endpoint();
-    let (id, tag) = calls(&mut endpoint);
+    let (id, tag) = send_init(&mut endpoint);
     let mut association = endpoint.association_mut(id).expect("it lives");
     association
         .send(Message::new(StreamId(500), "nobody listens"))
         .expect("it may be queued");
     drop(association);
-    calls_back(&mut endpoint, tag, 6);
+    receive_crossing_init(&mut endpoint, tag, 6);
     assert!(events(&mut endpoint).contains(&Event::Undeliverable { messages: 1 }));
 }
 
 #[test]
 fn association_ids_in_use_are_not_reused() {
     let mut endpoint = endpoint();
-    let (first, _) = calls(&mut endpoint);
+    let (first, _) = send_init(&mut endpoint);
     endpoint.next_id = u32::MAX;
     let mut ids = vec![first];
     for number in 3..6 {
@@ -334,13 +334,13 @@ fn association_ids_in_use_are_not_reused() {
 #[test]
 fn chunks_after_a_forged_cookie_are_discarded() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     let abort = OutboundAbort {
         tag_reflected: false,
         causes: Vec::new(),
     };
     let forged = CookieEcho { cookie: &[7; 40] };
-    hears_both(&mut endpoint, peer(2), tag, &forged, &abort);
+    deliver_two(&mut endpoint, peer(2), tag, &forged, &abort);
     assert!(endpoint.associations().all(Association::is_connected));
 }
 
@@ -357,7 +357,7 @@ fn unverified_peers_beyond_the_reply_limit_are_counted() {
     for _ in 0..300 {
         endpoint.handle_datagram(START, path, Ecn::NotCapable, &call);
     }
-    assert_eq!(said(&mut endpoint, START).len(), 256);
+    assert_eq!(poll_packets(&mut endpoint, START).len(), 256);
     assert_eq!(endpoint.counters().unanswered, 44);
 }
 
@@ -402,14 +402,14 @@ fn consecutive_connects_use_non_adjacent_ports() {
 fn init_from_an_address_listed_by_another_peer_is_accepted() {
     for lists_more in [false, true] {
         let mut endpoint = endpoint();
-        is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
+        accept_peer(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
         let more = [peer(3).ip(), peer(9).ip()];
         let listed = if lists_more { &more[..] } else { &[] };
         let call = init(6, listing(listed));
-        let answer = hears(&mut endpoint, START, peer(3), VerificationTag::ZERO, &call);
+        let answer = deliver(&mut endpoint, START, peer(3), VerificationTag::ZERO, &call);
         assert_eq!(kinds(&answer), [kind::INIT_ACK]);
         let (tag, cookie) = tag_and_cookie(&answer);
-        let answer = hears(
+        let answer = deliver(
             &mut endpoint,
             START,
             peer(3),
@@ -422,7 +422,7 @@ fn init_from_an_address_listed_by_another_peer_is_accepted() {
         assert!(!events(&mut endpoint).iter().any(is_restart));
     }
     let mut endpoint = endpoint();
-    is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
+    accept_peer(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
     assert!(endpoint.connect(START, &[peer(3)], &config()).is_ok());
 }
 
@@ -436,21 +436,21 @@ fn connect_with_two_hundred_local_addresses_sends_init() {
     };
     let mut endpoint = Endpoint::new(config_of_many, Seed(1));
     assert!(endpoint.connect(START, &[peer(2)], &config()).is_ok());
-    assert_eq!(kinds(&said(&mut endpoint, START)), [kind::INIT]);
+    assert_eq!(kinds(&poll_packets(&mut endpoint, START)), [kind::INIT]);
 }
 
 /// An application that does not poll for a long time still learns of data.
 #[test]
 fn flood_of_error_chunks_does_not_hide_readable() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     let error = OutboundError {
         causes: CauseWriter::one(Cause::StaleCookie { staleness: 1 }),
     };
     for _ in 0..1_100 {
-        hears(&mut endpoint, START, peer(2), tag, &error);
+        deliver(&mut endpoint, START, peer(2), tag, &error);
     }
-    hears(&mut endpoint, START, peer(2), tag, &DATA);
+    deliver(&mut endpoint, START, peer(2), tag, &DATA);
     assert!(events(&mut endpoint).contains(&Event::Readable));
 }
 
@@ -458,32 +458,32 @@ fn flood_of_error_chunks_does_not_hide_readable() {
 #[test]
 fn restart_during_crossing_inits_is_completed() {
     let mut endpoint = endpoint();
-    let (id, tag) = calls(&mut endpoint);
-    hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    let (id, tag) = send_init(&mut endpoint);
+    deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
     // The second incarnation of the peer sends its INIT before the COOKIE ACK of the first has arrived.
     let anew = OutboundInit {
         initial_tsn: Tsn(1_000_000),
         ..init(6, Vec::new())
     };
     let (_, cookie) = request_cookie(&mut endpoint, peer(2), &anew);
-    hears(&mut endpoint, START, peer(2), tag, &CookieAck);
+    deliver(&mut endpoint, START, peer(2), tag, &CookieAck);
     let says = |endpoint: &mut Endpoint| {
         let mut association = endpoint.association_mut(id).expect("it lives");
         association.send(Message::new(StreamId(0), "lost")).expect("room");
         drop(association);
-        said(endpoint, START)
+        poll_packets(endpoint, START)
     };
     assert!(kinds(&says(&mut endpoint)).contains(&kind::DATA));
     let echo = CookieEcho { cookie: &cookie };
     for _ in 0..2 {
-        let answer = hears(&mut endpoint, START, peer(2), tag, &echo);
+        let answer = deliver(&mut endpoint, START, peer(2), tag, &echo);
         assert_eq!(kinds(&answer), [kind::COOKIE_ACK], "a copy is answered, too");
     }
     let data = Data {
         tsn: Tsn(1_000_000),
         ..DATA
     };
-    hears(&mut endpoint, START, peer(2), tag, &data);
+    deliver(&mut endpoint, START, peer(2), tag, &data);
     let events = events(&mut endpoint);
     assert!(
         events.contains(&Event::Restarted { undelivered: 1 }),
@@ -511,11 +511,11 @@ fn restart_during_crossing_inits_is_completed() {
 #[test]
 fn init_ack_with_another_chunk_is_dropped() {
     let mut endpoint = endpoint();
-    let (_, tag) = calls(&mut endpoint);
+    let (_, tag) = send_init(&mut endpoint);
     let answer = init_ack(5, &[peer(3).ip(), peer(2).ip()]);
     let heartbeat = Heartbeat { info: b"there?" };
-    assert!(hears_both(&mut endpoint, peer(2), tag, &answer, &heartbeat).is_empty());
-    let replies = hears(&mut endpoint, START, peer(2), tag, &answer);
+    assert!(deliver_two(&mut endpoint, peer(2), tag, &answer, &heartbeat).is_empty());
+    let replies = deliver(&mut endpoint, START, peer(2), tag, &answer);
     assert_eq!(kinds(&replies), [kind::COOKIE_ECHO]);
 }
 
@@ -534,10 +534,10 @@ fn init_ack_to_any_local_address_confirms_its_source() {
         ..EndpointConfig::default()
     };
     let mut endpoint = Endpoint::new(config_of_two, Seed(1));
-    let (_, tag) = calls(&mut endpoint);
+    let (_, tag) = send_init(&mut endpoint);
     let answer = init_ack(5, &[peer(3).ip(), peer(2).ip()]);
-    hears(&mut endpoint, START, peer(2), tag, &answer);
-    hears(&mut endpoint, START, peer(2), tag, &CookieAck);
+    deliver(&mut endpoint, START, peer(2), tag, &answer);
+    deliver(&mut endpoint, START, peer(2), tag, &CookieAck);
     assert_eq!(confirmed(&endpoint), [peer(2)]);
 }
 
@@ -561,8 +561,8 @@ fn cookie_confirms_only_the_address_that_got_it() {
         remote: v6(2),
     };
     endpoint.handle_datagram(START, from_v6, Ecn::NotCapable, &call);
-    let (tag, cookie) = tag_and_cookie(&said(&mut endpoint, START));
-    hears(
+    let (tag, cookie) = tag_and_cookie(&poll_packets(&mut endpoint, START));
+    deliver(
         &mut endpoint,
         START,
         peer(2),
@@ -595,7 +595,7 @@ fn ootb_packets_over_ip_to_other_ports_are_ignored() {
             path.local.set_port(encapsulation);
             path.remote.set_port(encapsulation);
             endpoint.handle_datagram(START, path, Ecn::NotCapable, &bytes);
-            kinds(&said(endpoint, START))
+            kinds(&poll_packets(endpoint, START))
         };
         let to_call = kinds_of(VerificationTag::ZERO, &|packet| packet.push(&call).expect("room"));
         let to_data = kinds_of(VerificationTag(9), &|packet| packet.push(&DATA).expect("room"));
@@ -614,10 +614,10 @@ fn ootb_packets_over_ip_to_other_ports_are_ignored() {
 #[test]
 fn reflected_tag_selects_the_association_to_abort() {
     let mut endpoint = endpoint();
-    is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
+    accept_peer(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
     let call = init(6, Vec::new());
     let (tag, cookie) = request_cookie(&mut endpoint, peer(3), &call);
-    hears(
+    deliver(
         &mut endpoint,
         START,
         peer(3),
@@ -628,7 +628,7 @@ fn reflected_tag_selects_the_association_to_abort() {
         tag_reflected: true,
         causes: Vec::new(),
     };
-    hears(&mut endpoint, START, peer(3), VerificationTag(6), &abort);
+    deliver(&mut endpoint, START, peer(3), VerificationTag(6), &abort);
     let closed: Vec<bool> = endpoint.associations().map(Association::is_closed).collect();
     assert_eq!(closed, [false, true]);
 }

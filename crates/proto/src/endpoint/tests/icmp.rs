@@ -10,7 +10,7 @@ fn port_unreachable(reporter: SocketAddr) -> IcmpKind {
     IcmpKind::PortUnreachable(reporter.ip())
 }
 
-fn hears_icmp(endpoint: &mut Endpoint, destination: SocketAddr, kind: IcmpKind, quoted: &[u8]) {
+fn deliver_icmp(endpoint: &mut Endpoint, destination: SocketAddr, kind: IcmpKind, quoted: &[u8]) {
     let message = IcmpMessage {
         destination,
         kind,
@@ -20,9 +20,9 @@ fn hears_icmp(endpoint: &mut Endpoint, destination: SocketAddr, kind: IcmpKind, 
 }
 
 /// Starts an association with these addresses. Returns its first packet.
-fn begins(endpoint: &mut Endpoint, remotes: &[SocketAddr]) -> (AssociationId, Vec<u8>) {
+fn start_association(endpoint: &mut Endpoint, remotes: &[SocketAddr]) -> (AssociationId, Vec<u8>) {
     let id = endpoint.connect(START, remotes, &config()).expect("a path");
-    (id, said(endpoint, START).remove(0))
+    (id, poll_packets(endpoint, START).remove(0))
 }
 
 fn close_reasons(endpoint: &mut Endpoint) -> Vec<CloseReason> {
@@ -37,25 +37,25 @@ fn close_reasons(endpoint: &mut Endpoint) -> Vec<CloseReason> {
 #[test]
 fn port_unreachable_about_the_init_ends_the_attempt() {
     let mut endpoint = endpoint();
-    let (_, init) = begins(&mut endpoint, &[peer(2)]);
+    let (_, init) = start_association(&mut endpoint, &[peer(2)]);
     // RFC 1812 requires longer quotations, but the tag is in the first 20 bytes.
-    hears_icmp(&mut endpoint, peer(2), port_unreachable(peer(2)), &init[..20]);
+    deliver_icmp(&mut endpoint, peer(2), port_unreachable(peer(2)), &init[..20]);
     assert_eq!(close_reasons(&mut endpoint), [CloseReason::Refused]);
-    assert!(said(&mut endpoint, START).is_empty());
+    assert!(poll_packets(&mut endpoint, START).is_empty());
 }
 
 #[test]
 fn init_goes_to_the_next_address_if_nobody_listens_at_the_first() {
     let mut endpoint = endpoint();
-    let (_, init) = begins(&mut endpoint, &[peer(2), peer(3)]);
-    hears_icmp(&mut endpoint, peer(2), port_unreachable(peer(2)), &init);
+    let (_, init) = start_association(&mut endpoint, &[peer(2), peer(3)]);
+    deliver_icmp(&mut endpoint, peer(2), port_unreachable(peer(2)), &init);
     let mut buffer = Vec::new();
     let transmit = endpoint
         .poll_transmit(START, &mut buffer, 1)
         .expect("another INIT");
     assert_eq!(transmit.path.remote, peer(3));
     assert_eq!(kinds(&[buffer.clone()]), [kind::INIT]);
-    hears_icmp(&mut endpoint, peer(3), port_unreachable(peer(3)), &buffer);
+    deliver_icmp(&mut endpoint, peer(3), port_unreachable(peer(3)), &buffer);
     assert_eq!(close_reasons(&mut endpoint), [CloseReason::Refused]);
 }
 
@@ -63,7 +63,7 @@ fn init_goes_to_the_next_address_if_nobody_listens_at_the_first() {
 #[test]
 fn icmp_about_packets_never_sent_is_ignored() {
     let mut endpoint = endpoint();
-    let (id, init) = begins(&mut endpoint, &[peer(2)]);
+    let (id, init) = start_association(&mut endpoint, &[peer(2)]);
     let closed = port_unreachable(peer(2));
     let mut other_tag = init.clone();
     other_tag[19] ^= 1;
@@ -72,11 +72,11 @@ fn icmp_about_packets_never_sent_is_ignored() {
     let mut no_init = init.clone();
     no_init[12] = kind::DATA;
     for quoted in [&other_tag[..], &other_port, &no_init, &init[..16], &[]] {
-        hears_icmp(&mut endpoint, peer(2), closed, quoted);
+        deliver_icmp(&mut endpoint, peer(2), closed, quoted);
     }
     // A message about another destination, and one sent by another host than the destination.
-    hears_icmp(&mut endpoint, peer(3), port_unreachable(peer(3)), &init);
-    hears_icmp(&mut endpoint, peer(2), port_unreachable(peer(9)), &init);
+    deliver_icmp(&mut endpoint, peer(3), port_unreachable(peer(3)), &init);
+    deliver_icmp(&mut endpoint, peer(2), port_unreachable(peer(9)), &init);
     assert_eq!(close_reasons(&mut endpoint), []);
     assert!(
         endpoint
@@ -88,38 +88,38 @@ fn icmp_about_packets_never_sent_is_ignored() {
 #[test]
 fn unreachable_network_does_not_end_the_attempt() {
     let mut endpoint = endpoint();
-    let (_, init) = begins(&mut endpoint, &[peer(2)]);
-    hears_icmp(&mut endpoint, peer(2), IcmpKind::Unreachable, &init);
+    let (_, init) = start_association(&mut endpoint, &[peer(2)]);
+    deliver_icmp(&mut endpoint, peer(2), IcmpKind::Unreachable, &init);
     assert_eq!(close_reasons(&mut endpoint), []);
 }
 
 /// A packet of the endpoint to the peer with this `tag`.
-fn from_us(tag: VerificationTag) -> Vec<u8> {
+fn sent_packet(tag: VerificationTag) -> Vec<u8> {
     packet(tag, |packet| packet.push(&CookieAck).expect("a small chunk"))
 }
 
 #[test]
 fn port_unreachable_of_an_association_has_its_path_asked() {
     let mut endpoint = endpoint();
-    is_joined(&mut endpoint, 77, &[]);
-    said(&mut endpoint, START);
+    accept_peer(&mut endpoint, 77, &[]);
+    poll_packets(&mut endpoint, START);
     let closed = port_unreachable(peer(2));
-    hears_icmp(&mut endpoint, peer(2), closed, &from_us(VerificationTag(78)));
-    assert_eq!(kinds(&said(&mut endpoint, START)), []);
-    hears_icmp(&mut endpoint, peer(2), closed, &from_us(VerificationTag(77)));
-    assert_eq!(kinds(&said(&mut endpoint, START)), [kind::HEARTBEAT]);
+    deliver_icmp(&mut endpoint, peer(2), closed, &sent_packet(VerificationTag(78)));
+    assert_eq!(kinds(&poll_packets(&mut endpoint, START)), []);
+    deliver_icmp(&mut endpoint, peer(2), closed, &sent_packet(VerificationTag(77)));
+    assert_eq!(kinds(&poll_packets(&mut endpoint, START)), [kind::HEARTBEAT]);
     assert_eq!(close_reasons(&mut endpoint), []);
 }
 
 /// The next probe of the path MTU that is longer than `bytes`; shorter ones and heartbeats are answered.
 fn next_probe_above(endpoint: &mut Endpoint, tag: VerificationTag, bytes: usize) -> Vec<u8> {
     let mut now = START;
-    let mut sent = said(endpoint, now);
+    let mut sent = poll_packets(endpoint, now);
     for _ in 0..100 {
         let Some(probe) = sent.pop() else {
             now = endpoint.poll_timeout().expect("heartbeats never end");
             endpoint.handle_timeout(now);
-            sent = said(endpoint, now);
+            sent = poll_packets(endpoint, now);
             continue;
         };
         if probe.len() > bytes {
@@ -128,7 +128,7 @@ fn next_probe_above(endpoint: &mut Endpoint, tag: VerificationTag, bytes: usize)
         let packet = Packet::parse(&probe).expect("a packet in order");
         let chunk = packet.chunks().flatten().next().expect("a chunk");
         if let Ok(Chunk::Heartbeat(Heartbeat { info })) = chunk.decode() {
-            sent.extend(hears(endpoint, now, peer(2), tag, &HeartbeatAck { info }));
+            sent.extend(deliver(endpoint, now, peer(2), tag, &HeartbeatAck { info }));
         }
     }
     panic!("no probe above {bytes} bytes");
@@ -140,7 +140,7 @@ fn packet_too_big_sets_the_size_of_the_next_probe() {
     /// The length of the headers of IPv4 and UDP.
     const HEADERS: usize = 28;
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 77, &[]);
+    let tag = accept_peer(&mut endpoint, 77, &[]);
     // Path MTU probes start with the first data.
     let id = endpoint.associations().next().expect("it is there").id();
     let mut association = endpoint.association_mut(id).expect("it is there");
@@ -151,8 +151,8 @@ fn packet_too_big_sets_the_size_of_the_next_probe() {
     let probe = next_probe_above(&mut endpoint, tag, 1_300 - HEADERS);
     let mut forged = probe.clone();
     forged[7] ^= 1;
-    hears_icmp(&mut endpoint, peer(2), IcmpKind::PacketTooBig(1_250), &forged);
-    hears_icmp(&mut endpoint, peer(2), IcmpKind::PacketTooBig(1_300), &probe);
+    deliver_icmp(&mut endpoint, peer(2), IcmpKind::PacketTooBig(1_250), &forged);
+    deliver_icmp(&mut endpoint, peer(2), IcmpKind::PacketTooBig(1_300), &probe);
     let next = next_probe_above(&mut endpoint, tag, 1_200 - HEADERS);
     assert_eq!(next.len(), 1_300 - HEADERS);
 }

@@ -15,8 +15,8 @@ fn limited(limits: EndpointConfig) -> Endpoint {
 }
 
 /// A peer whose messages all wait for one that is never sent. Returns the verification tag of packets to the endpoint.
-fn hoards(endpoint: &mut Endpoint, number: u8, messages: u32) -> VerificationTag {
-    let tag = is_joined_from(endpoint, peer(number), 1_000 + u32::from(number), &[]);
+fn peer_with_undeliverable_messages(endpoint: &mut Endpoint, number: u8, messages: u32) -> VerificationTag {
+    let tag = accept_peer_at(endpoint, peer(number), 1_000 + u32::from(number), &[]);
     for index in 0..messages {
         let early = Data {
             tsn: Tsn(1 + index),
@@ -24,12 +24,12 @@ fn hoards(endpoint: &mut Endpoint, number: u8, messages: u32) -> VerificationTag
             payload: &[7; 1_200],
             ..DATA
         };
-        hears(endpoint, START, peer(number), tag, &early);
+        deliver(endpoint, START, peer(number), tag, &early);
     }
     tag
 }
 
-fn is_open(endpoint: &Endpoint) -> bool {
+fn window_is_open(endpoint: &Endpoint) -> bool {
     !endpoint.associations().any(Association::is_closed)
 }
 
@@ -40,7 +40,7 @@ fn hoarding_peers_share_the_receive_memory_and_leave_room_for_others() {
         ..EndpointConfig::default()
     });
     for number in 10..20 {
-        hoards(&mut endpoint, number, 500);
+        peer_with_undeliverable_messages(&mut endpoint, number, 500);
     }
     assert!(
         endpoint.receive_memory() <= 2 * MIB,
@@ -48,10 +48,10 @@ fn hoarding_peers_share_the_receive_memory_and_leave_room_for_others() {
         endpoint.receive_memory()
     );
     assert!(endpoint.counters().data_refused > 1_000);
-    assert!(is_open(&endpoint));
+    assert!(window_is_open(&endpoint));
     events(&mut endpoint);
-    let tag = is_joined(&mut endpoint, 5, &[]);
-    hears(&mut endpoint, START, peer(2), tag, &DATA);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
+    deliver(&mut endpoint, START, peer(2), tag, &DATA);
     assert!(events(&mut endpoint).contains(&Event::Readable));
 }
 
@@ -62,7 +62,7 @@ fn used_up_receive_memory_closes_the_window_until_some_is_free() {
         receive_memory: MIB,
         ..EndpointConfig::default()
     });
-    let tag = hoards(&mut endpoint, 10, 1_000);
+    let tag = peer_with_undeliverable_messages(&mut endpoint, 10, 1_000);
     let window = |packets: &[Vec<u8>]| {
         let packet = Packet::parse(&packets[0]).expect("a packet in order");
         let mut chunks = packet.chunks().flatten().flat_map(RawChunk::decode);
@@ -77,7 +77,7 @@ fn used_up_receive_memory_closes_the_window_until_some_is_free() {
         payload: &[7; 1_200],
         ..DATA
     };
-    let answer = hears(&mut endpoint, START, peer(10), tag, &more);
+    let answer = deliver(&mut endpoint, START, peer(10), tag, &more);
     assert_eq!(window(&answer), Some(0));
     // The missing message is accepted in any case.
     let missing = endpoint
@@ -89,14 +89,14 @@ fn used_up_receive_memory_closes_the_window_until_some_is_free() {
         ssn: Ssn(0),
         ..DATA
     };
-    hears(&mut endpoint, START, peer(10), tag, &first);
+    deliver(&mut endpoint, START, peer(10), tag, &first);
     assert!(events(&mut endpoint).contains(&Event::Readable));
     let id = endpoint.associations().map(Association::id).next().expect("one");
     let mut association = endpoint.association_mut(id).expect("it lives");
     while association.receive().is_some() {}
     drop(association);
     assert_eq!(endpoint.receive_memory(), 0);
-    let answer = hears(
+    let answer = deliver(
         &mut endpoint,
         START,
         peer(10),
@@ -112,19 +112,19 @@ fn used_up_receive_memory_closes_the_window_until_some_is_free() {
 #[test]
 fn ended_association_frees_what_cannot_be_delivered_and_keeps_what_can() {
     let mut endpoint = endpoint();
-    let tag = hoards(&mut endpoint, 10, 100);
+    let tag = peer_with_undeliverable_messages(&mut endpoint, 10, 100);
     assert!(endpoint.receive_memory() > 100 * 1_200);
     let other = Data {
         tsn: Tsn(101),
         stream: StreamId(1),
         ..DATA
     };
-    hears(&mut endpoint, START, peer(10), tag, &other);
+    deliver(&mut endpoint, START, peer(10), tag, &other);
     let abort = OutboundAbort {
         tag_reflected: false,
         causes: Vec::new(),
     };
-    hears(&mut endpoint, START, peer(10), tag, &abort);
+    deliver(&mut endpoint, START, peer(10), tag, &abort);
     let closed = |event: &Event| matches!(event, Event::Closed(CloseReason::AbortedByPeer(_)));
     assert!(events(&mut endpoint).iter().any(closed));
     assert!(endpoint.receive_memory() < 1_000, "{}", endpoint.receive_memory());
@@ -145,14 +145,14 @@ fn associations_of_one_source_prefix_are_limited() {
         ..EndpointConfig::default()
     });
     let from = |port| SocketAddr::new(peer(2).ip(), port);
-    is_joined_from(&mut endpoint, from(1), 5, &[]);
+    accept_peer_at(&mut endpoint, from(1), 5, &[]);
     let last = endpoint.associations().map(Association::id).last().expect("one");
-    is_joined_from(&mut endpoint, from(2), 6, &[]);
+    accept_peer_at(&mut endpoint, from(2), 6, &[]);
     let third = init(7, Vec::new());
-    let answer = hears(&mut endpoint, START, from(3), VerificationTag::ZERO, &third);
+    let answer = deliver(&mut endpoint, START, from(3), VerificationTag::ZERO, &third);
     assert_eq!(kinds(&answer), [kind::ABORT]);
     assert_eq!(endpoint.counters().refused, 1);
-    is_joined_from(&mut endpoint, peer(3), 8, &[]);
+    accept_peer_at(&mut endpoint, peer(3), 8, &[]);
     endpoint.forget(last);
-    is_joined_from(&mut endpoint, from(3), 7, &[]);
+    accept_peer_at(&mut endpoint, from(3), 7, &[]);
 }

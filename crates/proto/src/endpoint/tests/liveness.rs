@@ -10,7 +10,7 @@ use super::*;
 use crate::{CloseReason, PathChange};
 
 /// Exactly as in RFC 9260: RTO.Min is one second, and no path is suspected before Path.Max.Retrans errors.
-fn by_the_letter() -> AssociationConfig {
+fn rfc9260_config() -> AssociationConfig {
     let mut policies = PolicyRecipe::rfc9260();
     policies.set("pmtu", "fixed").expect("a choice of the catalog");
     AssociationConfig { policies, ..config() }
@@ -20,20 +20,20 @@ fn association(endpoint: &Endpoint) -> &Association {
     endpoint.associations().next().expect("one")
 }
 
-fn sends(endpoint: &mut Endpoint, now: Instant) -> Vec<Vec<u8>> {
+fn send_message(endpoint: &mut Endpoint, now: Instant) -> Vec<Vec<u8>> {
     let id = association(endpoint).id();
     let mut association = endpoint.association_mut(id).expect("it lives");
     association
         .send(Message::new(StreamId(0), "anybody there?"))
         .expect("room");
     drop(association);
-    said(endpoint, now)
+    poll_packets(endpoint, now)
 }
 
 /// Advances time until something is sent.
-fn says_next(endpoint: &mut Endpoint) -> (Instant, Vec<Vec<u8>>) {
+fn next_packets(endpoint: &mut Endpoint) -> (Instant, Vec<Vec<u8>>) {
     loop {
-        let (now, packets) = times_out(endpoint);
+        let (now, packets) = next_timeout(endpoint);
         if !packets.is_empty() {
             return (now, packets);
         }
@@ -41,10 +41,10 @@ fn says_next(endpoint: &mut Endpoint) -> (Instant, Vec<Vec<u8>>) {
 }
 
 /// The next timer expires. Returns its time and the packets sent.
-fn times_out(endpoint: &mut Endpoint) -> (Instant, Vec<Vec<u8>>) {
+fn next_timeout(endpoint: &mut Endpoint) -> (Instant, Vec<Vec<u8>>) {
     let now = endpoint.poll_timeout().expect("a timer runs");
     endpoint.handle_timeout(now);
-    (now, said(endpoint, now))
+    (now, poll_packets(endpoint, now))
 }
 
 /// Answers each HEARTBEAT among `packets` that goes to one of `peers`.
@@ -60,7 +60,7 @@ fn answers_heartbeats(endpoint: &mut Endpoint, now: Instant, tag: VerificationTa
                 kind: kind::HEARTBEAT_ACK,
                 ..raw
             };
-            hears(endpoint, now, peer(2), tag, &answer);
+            deliver(endpoint, now, peer(2), tag, &answer);
         }
     }
 }
@@ -70,12 +70,12 @@ fn answers_heartbeats(endpoint: &mut Endpoint, now: Instant, tag: VerificationTa
 fn association_ends_one_error_after_association_max_retrans() {
     let mut endpoint = endpoint_with(AssociationConfig {
         max_retransmits: 3,
-        ..by_the_letter()
+        ..rfc9260_config()
     });
-    is_joined(&mut endpoint, 5, &[]);
-    let mut sent = sends(&mut endpoint, START);
+    accept_peer(&mut endpoint, 5, &[]);
+    let mut sent = send_message(&mut endpoint, START);
     while !association(&endpoint).is_closed() {
-        sent.extend(times_out(&mut endpoint).1);
+        sent.extend(next_timeout(&mut endpoint).1);
     }
     let data = kinds(&sent)
         .into_iter()
@@ -95,14 +95,14 @@ fn acks_of_data_and_heartbeats_clear_the_error_counters() {
     for by_heartbeat in [false, true] {
         let mut endpoint = endpoint_with(AssociationConfig {
             max_retransmits: 3,
-            ..by_the_letter()
+            ..rfc9260_config()
         });
-        let tag = is_joined(&mut endpoint, 5, &[]);
+        let tag = accept_peer(&mut endpoint, 5, &[]);
         let mut now = START;
         for round in 0..3_u32 {
-            let mut sent = sends(&mut endpoint, now);
+            let mut sent = send_message(&mut endpoint, now);
             while association(&endpoint).transfer.errors < 3 {
-                let (at, more) = times_out(&mut endpoint);
+                let (at, more) = next_timeout(&mut endpoint);
                 now = at;
                 sent.extend(more);
             }
@@ -112,7 +112,7 @@ fn acks_of_data_and_heartbeats_clear_the_error_counters() {
                 let mut one = endpoint.association_mut(id).expect("it lives");
                 one.request_heartbeat(PathId(0));
                 drop(one);
-                let asked = said(&mut endpoint, now);
+                let asked = poll_packets(&mut endpoint, now);
                 answers_heartbeats(&mut endpoint, now, tag, &asked);
             } else {
                 let sack = anabranch_wire::OutboundSack {
@@ -122,7 +122,7 @@ fn acks_of_data_and_heartbeats_clear_the_error_counters() {
                     blocks: &[],
                     duplicates: &[],
                 };
-                hears(&mut endpoint, now, peer(2), tag, &sack);
+                deliver(&mut endpoint, now, peer(2), tag, &sack);
             }
             assert_eq!(association(&endpoint).transfer.errors, 0);
             assert_eq!(association(&endpoint).path_facts()[0].errors, 0);
@@ -135,10 +135,10 @@ fn acks_of_data_and_heartbeats_clear_the_error_counters() {
 /// The peer has two addresses and does not answer at the second.
 #[test]
 fn path_is_inactive_after_path_max_retrans_but_still_probed() {
-    let mut endpoint = endpoint_with(by_the_letter());
-    let tag = is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
+    let mut endpoint = endpoint_with(rfc9260_config());
+    let tag = accept_peer(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
     let silent = PathId(1);
-    endpoint_confirms(&mut endpoint, tag, silent);
+    confirm_path(&mut endpoint, tag, silent);
     events(&mut endpoint);
     let (mut now, mut asked) = (START, Vec::new());
     while now < START + Duration::from_secs(1_000) {
@@ -175,7 +175,7 @@ fn path_is_inactive_after_path_max_retrans_but_still_probed() {
         "only the path was given up"
     );
 
-    endpoint_confirms(&mut endpoint, tag, silent);
+    confirm_path(&mut endpoint, tag, silent);
     let facts = &association(&endpoint).path_facts()[1];
     assert_eq!((facts.errors, facts.reachability), (0, Reachability::Active));
     let is_told = |event: &Event| {
@@ -186,12 +186,12 @@ fn path_is_inactive_after_path_max_retrans_but_still_probed() {
 }
 
 /// The peer answers a HEARTBEAT sent on `path`.
-fn endpoint_confirms(endpoint: &mut Endpoint, tag: VerificationTag, path: PathId) {
+fn confirm_path(endpoint: &mut Endpoint, tag: VerificationTag, path: PathId) {
     let mut now = START;
     while association(endpoint).path_facts()[path.index()].reachability != Reachability::Active {
         now = endpoint.poll_timeout().expect("it is asked").max(now);
         endpoint.handle_timeout(now);
-        let sent = said(endpoint, now);
+        let sent = poll_packets(endpoint, now);
         answers_heartbeats(endpoint, now, tag, &sent);
     }
 }
@@ -199,9 +199,9 @@ fn endpoint_confirms(endpoint: &mut Endpoint, tag: VerificationTag, path: PathId
 //= rfc9260 8.3-14
 #[test]
 fn heartbeat_ack_gives_an_rtt_sample_of_its_path() {
-    let mut endpoint = endpoint_with(by_the_letter());
-    let tag = is_joined(&mut endpoint, 5, &[]);
-    let (sent_at, asked) = says_next(&mut endpoint);
+    let mut endpoint = endpoint_with(rfc9260_config());
+    let tag = accept_peer(&mut endpoint, 5, &[]);
+    let (sent_at, asked) = next_packets(&mut endpoint);
     assert_eq!(kinds(&asked), [kind::HEARTBEAT]);
     assert_eq!(association(&endpoint).path_facts()[0].srtt, None);
     let round_trip = Duration::from_millis(70);
@@ -214,13 +214,13 @@ fn heartbeat_ack_gives_an_rtt_sample_of_its_path() {
 /// answered.
 #[test]
 fn heartbeat_period_is_interval_plus_jittered_rto() {
-    let mut endpoint = endpoint_with(by_the_letter());
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let mut endpoint = endpoint_with(rfc9260_config());
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     let interval = Duration::from_secs(30);
     let mut pauses = Vec::new();
     let mut last = START;
     for _ in 0..20 {
-        let (now, asked) = says_next(&mut endpoint);
+        let (now, asked) = next_packets(&mut endpoint);
         assert_eq!(kinds(&asked), [kind::HEARTBEAT]);
         pauses.push(now - last);
         last = now;
@@ -235,14 +235,14 @@ fn heartbeat_period_is_interval_plus_jittered_rto() {
     let different: alloc::collections::BTreeSet<_> = pauses.iter().collect();
     assert!(different.len() > 15, "{pauses:?}");
 
-    let (_, asked) = says_next(&mut endpoint);
+    let (_, asked) = next_packets(&mut endpoint);
     assert_eq!(kinds(&asked), [kind::HEARTBEAT]);
     let mut overdue = START;
     while association(&endpoint).path_facts()[0].rto == rto {
-        overdue = times_out(&mut endpoint).0;
+        overdue = next_timeout(&mut endpoint).0;
     }
     assert_eq!(association(&endpoint).path_facts()[0].rto, 2 * rto);
-    let (next, asked) = says_next(&mut endpoint);
+    let (next, asked) = next_packets(&mut endpoint);
     assert_eq!(kinds(&asked), [kind::HEARTBEAT]);
     assert!((interval + rto..=interval + 3 * rto).contains(&(next - overdue)));
 }
@@ -250,7 +250,7 @@ fn heartbeat_period_is_interval_plus_jittered_rto() {
 //= rfc9260 16-1, 16-2
 #[test]
 fn rfc9260_profile_has_the_values_of_section_16() {
-    let config = by_the_letter();
+    let config = rfc9260_config();
     assert_eq!((config.max_retransmits, config.max_init_retransmits), (10, 8));
     let rto = config.rto();
     assert_eq!(
@@ -277,10 +277,10 @@ fn rfc9260_profile_has_the_values_of_section_16() {
 /// The peer has three addresses and does not answer at the primary one.
 #[test]
 fn only_one_path_replaces_an_inactive_primary_path() {
-    let mut endpoint = endpoint_with(by_the_letter());
-    let tag = is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip(), peer(4).ip()]);
+    let mut endpoint = endpoint_with(rfc9260_config());
+    let tag = accept_peer(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip(), peer(4).ip()]);
     for path in [PathId(1), PathId(2)] {
-        endpoint_confirms(&mut endpoint, tag, path);
+        confirm_path(&mut endpoint, tag, path);
     }
     let mut now = START;
     let mut buffer = Vec::new();
@@ -318,8 +318,8 @@ fn without_mtu_probes() -> AssociationConfig {
 
 /// The peer has two confirmed paths. Returns the verification tag of packets to the endpoint.
 fn with_two_paths(endpoint: &mut Endpoint) -> VerificationTag {
-    let tag = is_joined(endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
-    endpoint_confirms(endpoint, tag, PathId(1));
+    let tag = accept_peer(endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
+    confirm_path(endpoint, tag, PathId(1));
     tag
 }
 
@@ -345,7 +345,7 @@ fn path_in_doubt_is_asked_twice_before_it_is_suspected_and_its_rto_stays() {
         // Long enough after the last heartbeat was answered, long before the next.
         let begin = START + Duration::from_secs(3);
         endpoint.handle_timeout(begin);
-        assert!(said(&mut endpoint, begin).is_empty());
+        assert!(poll_packets(&mut endpoint, begin).is_empty());
         let rto = association(&endpoint).path_facts()[1].rto;
         let bytes = packet(tag, |packet| packet.push(&DATA).expect("room"));
         let path = PathAddr {

@@ -57,11 +57,11 @@ fn invalid_parameter(cause: &Cause<'_>) -> bool {
 }
 
 fn init_from_peer(endpoint: &mut Endpoint, init: &OutboundInit) -> Vec<Vec<u8>> {
-    hears(endpoint, START, peer(2), VerificationTag::ZERO, init)
+    deliver(endpoint, START, peer(2), VerificationTag::ZERO, init)
 }
 
 /// INITs with a receiver window that is too small, without outbound streams, and without inbound streams.
-fn stingy(tag: u32) -> [OutboundInit; 3] {
+fn invalid_inits(tag: u32) -> [OutboundInit; 3] {
     let generous = || init(tag, Vec::new());
     [
         OutboundInit {
@@ -93,7 +93,7 @@ fn is_connected(endpoint: &Endpoint) -> bool {
     endpoint.associations().all(Association::is_connected)
 }
 
-fn opened(endpoint: &mut Endpoint, packets: &[Vec<u8>]) -> crate::endpoint::cookie::Cookie {
+fn decode_cookie(endpoint: &mut Endpoint, packets: &[Vec<u8>]) -> crate::endpoint::cookie::Cookie {
     let (tag, sealed) = tag_and_cookie(packets);
     let ports = Ports {
         ours: DEFAULT_PORT,
@@ -112,7 +112,7 @@ fn init_has_tag_zero_and_distinct_parameters() {
     endpoint
         .connect(START, &[peer(2)], &config())
         .expect("a path to the peer");
-    let (tag, fields, kinds) = setup_chunk(&said(&mut endpoint, START));
+    let (tag, fields, kinds) = setup_chunk(&poll_packets(&mut endpoint, START));
     assert_eq!(tag, VerificationTag::ZERO);
     assert!(fields.initiate_tag != VerificationTag::ZERO && fields.a_rwnd >= 1_500);
     for kind in &kinds {
@@ -169,7 +169,7 @@ fn init_ack_to_a_long_init_fits_the_path() {
     let mut packet = PacketBuilder::new(&mut bytes, header, 20_000);
     packet.push(&init(5, parameters.finish())).expect("room");
     packet.finish();
-    let answer = hears_bytes(&mut endpoint(), START, peer(2), &bytes);
+    let answer = deliver_packet(&mut endpoint(), START, peer(2), &bytes);
     assert_eq!(kinds(&answer), [kind::INIT_ACK]);
     // 1,500 bytes, less the headers of IPv4 and UDP.
     assert!(answer[0].len() <= 1_472, "{}", answer[0].len());
@@ -193,14 +193,22 @@ fn init_with_host_name_is_answered_with_abort() {
 //= rfc9260 5.1-17, 5.1-18
 #[test]
 fn init_with_small_window_or_no_streams_is_answered_with_abort() {
-    for (index, stingy) in stingy(6).into_iter().enumerate() {
+    for (index, invalid_inits) in invalid_inits(6).into_iter().enumerate() {
         let mut endpoint = endpoint();
-        is_abort(&init_from_peer(&mut endpoint, &stingy), 6, invalid_parameter);
+        is_abort(
+            &init_from_peer(&mut endpoint, &invalid_inits),
+            6,
+            invalid_parameter,
+        );
         assert_eq!(endpoint.associations().len(), 0, "{index}");
-        let tag = is_joined(&mut endpoint, 5, &[]);
-        is_abort(&init_from_peer(&mut endpoint, &stingy), 6, invalid_parameter);
+        let tag = accept_peer(&mut endpoint, 5, &[]);
+        is_abort(
+            &init_from_peer(&mut endpoint, &invalid_inits),
+            6,
+            invalid_parameter,
+        );
         assert!(is_connected(&endpoint), "{index}");
-        hears(&mut endpoint, START, peer(2), tag, &DATA);
+        deliver(&mut endpoint, START, peer(2), tag, &DATA);
         assert!(events(&mut endpoint).contains(&Event::Readable), "{index}");
     }
 }
@@ -217,18 +225,18 @@ fn flags_of_init_and_init_ack_are_zero_and_ignored() {
     };
     let mut endpoint = endpoint();
     let call = with_flags(VerificationTag::ZERO, &init(5, Vec::new()));
-    let answer = hears_bytes(&mut endpoint, START, peer(2), &call);
+    let answer = deliver_packet(&mut endpoint, START, peer(2), &call);
     assert_eq!((kinds(&answer), answer[0][FLAGS]), (vec![kind::INIT_ACK], 0));
 
     endpoint
         .connect(START, &[peer(3)], &config())
         .expect("a path to the peer");
-    let call = said(&mut endpoint, START);
+    let call = poll_packets(&mut endpoint, START);
     assert_eq!(call[0][FLAGS], 0);
     let (tag, _) = tag_and_cookie(&call);
     let answer = with_flags(tag, &init_ack(5, &[]));
     assert_eq!(
-        kinds(&hears_bytes(&mut endpoint, START, peer(3), &answer)),
+        kinds(&deliver_packet(&mut endpoint, START, peer(3), &answer)),
         [kind::COOKIE_ECHO]
     );
 }
@@ -248,8 +256,8 @@ fn tags_and_initial_tsns_differ_between_connects() {
             Seed(seed),
         );
         for _ in 0..5 {
-            let (id, _) = calls(&mut endpoint);
-            let (_, answered, _) = setup_chunk(&hears(
+            let (id, _) = send_init(&mut endpoint);
+            let (_, answered, _) = setup_chunk(&deliver(
                 &mut endpoint,
                 START,
                 peer(3),
@@ -260,7 +268,7 @@ fn tags_and_initial_tsns_differ_between_connects() {
             tags.extend([association.local.tag, answered.initiate_tag]);
             tsns.extend([association.local.initial_tsn, answered.initial_tsn]);
             endpoint.association_mut(id).expect("it lives").abort(b"");
-            said(&mut endpoint, START);
+            poll_packets(&mut endpoint, START);
         }
     }
     assert!(!tags.contains(&VerificationTag::ZERO));
@@ -278,17 +286,17 @@ fn tags_and_initial_tsns_differ_between_connects() {
 //= rfc9260 3.3.2-8, 3.3.2-13, 3.3.2-17, 3.3.3-9, 3.3.3-14, 3.3.3-19
 #[test]
 fn zero_streams_and_tiny_buffers_are_announced_as_the_minimum() {
-    let stingy = AssociationConfig {
+    let invalid_inits = AssociationConfig {
         receive_buffer: 10,
         outbound_streams: 0,
         max_inbound_streams: 0,
         ..config()
     };
-    let mut endpoint = endpoint_with(stingy.clone());
+    let mut endpoint = endpoint_with(invalid_inits.clone());
     endpoint
-        .connect(START, &[peer(3)], &stingy)
+        .connect(START, &[peer(3)], &invalid_inits)
         .expect("a path to the peer");
-    let (_, call, _) = setup_chunk(&said(&mut endpoint, START));
+    let (_, call, _) = setup_chunk(&poll_packets(&mut endpoint, START));
     let (_, answer, _) = setup_chunk(&init_from_peer(&mut endpoint, &init(5, Vec::new())));
     for said in [call, answer] {
         assert_eq!(u64::from(said.a_rwnd), MIN_RECEIVE_BUFFER);
@@ -300,12 +308,12 @@ fn zero_streams_and_tiny_buffers_are_announced_as_the_minimum() {
 #[test]
 fn peer_that_lists_no_address_has_its_source_only() {
     let mut endpoint = endpoint_of_two_addresses();
-    is_joined(&mut endpoint, 5, &[]);
+    accept_peer(&mut endpoint, 5, &[]);
     endpoint
         .connect(START, &[peer(3)], &config())
         .expect("a path to the peer");
-    let (tag, _) = tag_and_cookie(&said(&mut endpoint, START));
-    hears(&mut endpoint, START, peer(3), tag, &init_ack(6, &[]));
+    let (tag, _) = tag_and_cookie(&poll_packets(&mut endpoint, START));
+    deliver(&mut endpoint, START, peer(3), tag, &init_ack(6, &[]));
     let remotes: Vec<Vec<SocketAddr>> = endpoint
         .associations()
         .map(|association| {
@@ -336,15 +344,15 @@ fn init_ack_announces_no_more_streams_than_the_init_allows() {
 //= rfc9260 3.3.3-6, 3.3.3-7, 3.3.3-16, 3.3.3-17, 3.3.3-20, 3.3.3-21
 #[test]
 fn init_ack_with_zero_tag_or_no_streams_ends_the_attempt() {
-    let [_, no_outbound, no_inbound] = stingy(5);
+    let [_, no_outbound, no_inbound] = invalid_inits(5);
     for (answer, is_told) in [
         (init(0, Vec::new()), false),
         (no_outbound, true),
         (no_inbound, true),
     ] {
         let mut endpoint = endpoint();
-        let (id, tag) = calls(&mut endpoint);
-        let replies = hears(&mut endpoint, START, peer(2), tag, &acknowledging(answer));
+        let (id, tag) = send_init(&mut endpoint);
+        let replies = deliver(&mut endpoint, START, peer(2), tag, &acknowledging(answer));
         assert!(endpoint.association(id).is_some_and(Association::is_closed));
         if is_told {
             is_abort(&replies, 5, invalid_parameter);
@@ -364,14 +372,14 @@ fn init_ack_with_zero_tag_or_no_streams_ends_the_attempt() {
 #[test]
 fn init_ack_with_small_window_changes_nothing() {
     let mut endpoint = endpoint();
-    let (id, tag) = calls(&mut endpoint);
+    let (id, tag) = send_init(&mut endpoint);
     let before = endpoint.poll_timeout();
-    let [small_window, ..] = stingy(5);
-    let replies = hears(&mut endpoint, START, peer(2), tag, &acknowledging(small_window));
+    let [small_window, ..] = invalid_inits(5);
+    let replies = deliver(&mut endpoint, START, peer(2), tag, &acknowledging(small_window));
     assert_eq!(replies, Vec::<Vec<u8>>::new());
     assert!(!endpoint.association(id).is_some_and(Association::is_closed));
     assert_eq!(endpoint.poll_timeout(), before, "T1-init runs on");
-    let replies = hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    let replies = deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
     assert_eq!(kinds(&replies), [kind::COOKIE_ECHO]);
 }
 
@@ -379,10 +387,10 @@ fn init_ack_with_small_window_changes_nothing() {
 #[test]
 fn init_ack_outside_cookie_wait_is_discarded() {
     let mut endpoint = endpoint();
-    let (_, tag) = calls(&mut endpoint);
-    hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    let (_, tag) = send_init(&mut endpoint);
+    deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
     let nothing = Vec::<Vec<u8>>::new();
-    let [_, no_outbound, no_inbound] = stingy(6);
+    let [_, no_outbound, no_inbound] = invalid_inits(6);
     let late = [
         init_ack(6, &[]),
         acknowledging(init(0, Vec::new())),
@@ -390,12 +398,12 @@ fn init_ack_outside_cookie_wait_is_discarded() {
         acknowledging(no_inbound),
     ];
     for answer in &late {
-        assert_eq!(hears(&mut endpoint, START, peer(2), tag, answer), nothing);
+        assert_eq!(deliver(&mut endpoint, START, peer(2), tag, answer), nothing);
     }
-    hears(&mut endpoint, START, peer(2), tag, &CookieAck);
+    deliver(&mut endpoint, START, peer(2), tag, &CookieAck);
     assert!(is_connected(&endpoint));
     for answer in &late {
-        assert_eq!(hears(&mut endpoint, START, peer(2), tag, answer), nothing);
+        assert_eq!(deliver(&mut endpoint, START, peer(2), tag, answer), nothing);
     }
     assert!(is_connected(&endpoint));
 }
@@ -404,7 +412,7 @@ fn init_ack_outside_cookie_wait_is_discarded() {
 #[test]
 fn init_ack_of_more_than_1500_bytes_is_accepted() {
     let mut endpoint = endpoint();
-    let (_, tag) = calls(&mut endpoint);
+    let (_, tag) = send_init(&mut endpoint);
     let mut parameters = ParameterWriter::new();
     parameters.push_raw(0x8abc, &[0; 4_000]);
     parameters.push_state_cookie(&[7; 40]);
@@ -421,7 +429,7 @@ fn init_ack_of_more_than_1500_bytes_is_accepted() {
     let mut packet = PacketBuilder::new(&mut bytes, header, 5_000);
     packet.push(&large).expect("room");
     packet.finish();
-    let replies = hears_bytes(&mut endpoint, START, peer(2), &bytes);
+    let replies = deliver_packet(&mut endpoint, START, peer(2), &bytes);
     assert_eq!(kinds(&replies), [kind::COOKIE_ECHO]);
 }
 
@@ -429,14 +437,14 @@ fn init_ack_of_more_than_1500_bytes_is_accepted() {
 #[test]
 fn cookie_is_echoed_unchanged_and_data_waits_for_cookie_ack() {
     let mut endpoint = endpoint();
-    let (id, tag) = calls(&mut endpoint);
+    let (id, tag) = send_init(&mut endpoint);
     let mut association = endpoint.association_mut(id).expect("it lives");
     association
         .send(Message::new(StreamId(0), "hello"))
         .expect("it may be queued");
     drop(association);
-    assert_eq!(said(&mut endpoint, START), Vec::<Vec<u8>>::new());
-    let replies = hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    assert_eq!(poll_packets(&mut endpoint, START), Vec::<Vec<u8>>::new());
+    let replies = deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
     let [echo] = &replies[..] else {
         panic!("{replies:?}")
     };
@@ -444,20 +452,20 @@ fn cookie_is_echoed_unchanged_and_data_waits_for_cookie_ack() {
         assert_eq!(sent_with, VerificationTag(5));
         assert_eq!(chunks, [Chunk::CookieEcho(CookieEcho { cookie: &[7; 40] })]);
     });
-    assert_eq!(said(&mut endpoint, START), Vec::<Vec<u8>>::new());
-    let replies = hears(&mut endpoint, START, peer(2), tag, &CookieAck);
+    assert_eq!(poll_packets(&mut endpoint, START), Vec::<Vec<u8>>::new());
+    let replies = deliver(&mut endpoint, START, peer(2), tag, &CookieAck);
     assert_eq!(kinds(&replies)[0], kind::DATA);
 }
 
 /// Lets the timers of an endpoint expire until none is running. Returns the packets sent meanwhile.
-fn waits(endpoint: &mut Endpoint) -> Vec<Vec<u8>> {
+fn run_timers(endpoint: &mut Endpoint) -> Vec<Vec<u8>> {
     let mut sent = Vec::new();
     while let Some(at) = endpoint
         .poll_timeout()
         .filter(|at| *at < START + Duration::from_secs(3_600))
     {
         endpoint.handle_timeout(at);
-        sent.append(&mut said(endpoint, at));
+        sent.append(&mut poll_packets(endpoint, at));
     }
     sent
 }
@@ -469,16 +477,16 @@ fn init_and_cookie_echo_stop_after_max_init_retransmits() {
     let gave_up = |endpoint: &mut Endpoint| events(endpoint).contains(&Event::Closed(CloseReason::NoAnswer));
 
     let mut endpoint = endpoint();
-    let (_, _) = calls(&mut endpoint);
-    assert_eq!(kinds(&waits(&mut endpoint)), vec![kind::INIT; times]);
+    let (_, _) = send_init(&mut endpoint);
+    assert_eq!(kinds(&run_timers(&mut endpoint)), vec![kind::INIT; times]);
     assert!(gave_up(&mut endpoint));
 
     let mut endpoint = self::endpoint();
-    let (_, tag) = calls(&mut endpoint);
-    hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    let (_, tag) = send_init(&mut endpoint);
+    deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
     let mut expected = vec![kind::COOKIE_ECHO; times];
     expected.push(kind::ABORT);
-    assert_eq!(kinds(&waits(&mut endpoint)), expected);
+    assert_eq!(kinds(&run_timers(&mut endpoint)), expected);
     assert!(gave_up(&mut endpoint));
 }
 
@@ -489,7 +497,7 @@ fn init_in_cookie_wait_is_answered_with_our_init_fields() {
     endpoint
         .connect(START, &[peer(2)], &config())
         .expect("a path to the peer");
-    let (_, own, _) = setup_chunk(&said(&mut endpoint, START));
+    let (_, own, _) = setup_chunk(&poll_packets(&mut endpoint, START));
     let before = endpoint.poll_timeout();
     let answers = init_from_peer(&mut endpoint, &init(5, listing(&[peer(2).ip(), peer(3).ip()])));
     let (tag, answer, _) = setup_chunk(&answers);
@@ -500,9 +508,9 @@ fn init_in_cookie_wait_is_answered_with_our_init_fields() {
         ..own.clone()
     };
     assert_eq!(answer, expected, "the peer takes ten streams");
-    assert!(opened(&mut endpoint, &answers).tie_tags.is_none());
+    assert!(decode_cookie(&mut endpoint, &answers).tie_tags.is_none());
     assert_eq!(endpoint.poll_timeout(), before, "T1-init runs on");
-    let replies = hears(&mut endpoint, START, peer(2), own.initiate_tag, &init_ack(5, &[]));
+    let replies = deliver(&mut endpoint, START, peer(2), own.initiate_tag, &init_ack(5, &[]));
     assert_eq!(kinds(&replies), [kind::COOKIE_ECHO], "still in COOKIE-WAIT");
 }
 
@@ -510,13 +518,13 @@ fn init_in_cookie_wait_is_answered_with_our_init_fields() {
 #[test]
 fn init_in_cookie_echoed_is_answered_unless_it_adds_an_address() {
     let mut endpoint = endpoint();
-    let (_, tag) = calls(&mut endpoint);
-    hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    let (_, tag) = send_init(&mut endpoint);
+    deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
     let answers = init_from_peer(&mut endpoint, &init(6, Vec::new()));
     let (_, answer, _) = setup_chunk(&answers);
     assert_eq!(answer.initiate_tag, tag);
     let tie_tags = endpoint.randoms.tie(tag, VerificationTag(5));
-    assert_eq!(opened(&mut endpoint, &answers).tie_tags, Some(tie_tags));
+    assert_eq!(decode_cookie(&mut endpoint, &answers).tie_tags, Some(tie_tags));
     let adding = init(7, listing(&[peer(2).ip(), peer(3).ip()]));
     is_abort(&init_from_peer(&mut endpoint, &adding), 7, |cause| {
         let Cause::RestartWithNewAddresses(new) = cause else {
@@ -526,7 +534,7 @@ fn init_in_cookie_echoed_is_answered_unless_it_adds_an_address() {
         new.next() == Some(Parameter::Ipv4(Ipv4Addr::new(10, 0, 0, 3))) && new.next().is_none()
     });
     assert!(!is_connected(&endpoint));
-    hears(&mut endpoint, START, peer(2), tag, &CookieAck);
+    deliver(&mut endpoint, START, peer(2), tag, &CookieAck);
     assert!(is_connected(&endpoint), "still in COOKIE-ECHOED before");
 }
 
@@ -537,11 +545,11 @@ fn init_when_established_gets_a_new_tag_and_old_fields() {
     let call = init(5, Vec::new());
     let answers = init_from_peer(&mut endpoint, &call);
     assert!(
-        opened(&mut endpoint, &answers).tie_tags.is_none(),
+        decode_cookie(&mut endpoint, &answers).tie_tags.is_none(),
         "there was no association"
     );
     let (_, first, _) = setup_chunk(&answers);
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     let answers = init_from_peer(&mut endpoint, &init(6, Vec::new()));
     let (sent_with, again, _) = setup_chunk(&answers);
     assert_eq!(sent_with, VerificationTag(6));
@@ -549,8 +557,8 @@ fn init_when_established_gets_a_new_tag_and_old_fields() {
     let fields = |init: &OutboundInit| (init.a_rwnd, init.outbound_streams, init.inbound_streams);
     assert_eq!(fields(&again), fields(&first));
     let tie_tags = endpoint.randoms.tie(tag, VerificationTag(5));
-    assert_eq!(opened(&mut endpoint, &answers).tie_tags, Some(tie_tags));
-    hears(&mut endpoint, START, peer(2), tag, &DATA);
+    assert_eq!(decode_cookie(&mut endpoint, &answers).tie_tags, Some(tie_tags));
+    deliver(&mut endpoint, START, peer(2), tag, &DATA);
     assert!(
         events(&mut endpoint).contains(&Event::Readable),
         "nothing has changed"
@@ -561,7 +569,7 @@ fn init_when_established_gets_a_new_tag_and_old_fields() {
 #[test]
 fn init_that_adds_an_address_is_aborted_with_its_own_tag() {
     let mut endpoint = endpoint();
-    is_joined(&mut endpoint, 5, &[]);
+    accept_peer(&mut endpoint, 5, &[]);
     let adding = init(6, listing(&[peer(2).ip(), peer(3).ip()]));
     is_abort(&init_from_peer(&mut endpoint, &adding), 6, |cause| {
         matches!(cause, Cause::RestartWithNewAddresses(_))
@@ -575,7 +583,7 @@ fn stale_cookie_of_other_tags_gets_error_and_data_is_dropped() {
     for has_association in [false, true] {
         let mut endpoint = endpoint();
         if has_association {
-            is_joined(&mut endpoint, 5, &[]);
+            accept_peer(&mut endpoint, 5, &[]);
         }
         let (tag, cookie) = tag_and_cookie(&init_from_peer(&mut endpoint, &init(6, Vec::new())));
         let echo = packet(tag, |packet| {
@@ -585,7 +593,7 @@ fn stale_cookie_of_other_tags_gets_error_and_data_is_dropped() {
             packet.push(&DATA).expect("another one");
         });
         let late = START + Duration::from_secs(61);
-        let replies = hears_bytes(&mut endpoint, late, peer(2), &echo);
+        let replies = deliver_packet(&mut endpoint, late, peer(2), &echo);
         read(&replies[0], |sent_with, chunks| {
             let [Chunk::Error(error)] = chunks else {
                 panic!("{chunks:?}")
@@ -606,7 +614,7 @@ fn stale_cookie_of_other_tags_gets_error_and_data_is_dropped() {
 #[test]
 fn restarted_peer_starts_with_the_initial_cwnd() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     let cwnd = |endpoint: &Endpoint| endpoint.associations().next().expect("it lives").path_facts()[0].cwnd;
     let initial = cwnd(&endpoint);
     let id = endpoint.associations().next().expect("it lives").id();
@@ -615,7 +623,9 @@ fn restarted_peer_starts_with_the_initial_cwnd() {
         .send(Message::new(StreamId(0), vec![7; 50_000]))
         .expect("room");
     drop(association);
-    let last = transfer::tsns(&said(&mut endpoint, START)).pop().expect("data");
+    let last = transfer::tsns(&poll_packets(&mut endpoint, START))
+        .pop()
+        .expect("data");
     let sack = OutboundSack {
         cumulative: last,
         a_rwnd: 100_000,
@@ -623,7 +633,7 @@ fn restarted_peer_starts_with_the_initial_cwnd() {
         blocks: &[],
         duplicates: &[],
     };
-    hears(
+    deliver(
         &mut endpoint,
         START + Duration::from_millis(10),
         peer(2),
@@ -631,7 +641,7 @@ fn restarted_peer_starts_with_the_initial_cwnd() {
         &sack,
     );
     assert!(cwnd(&endpoint) > initial);
-    is_joined(&mut endpoint, 6, &[]);
+    accept_peer(&mut endpoint, 6, &[]);
     assert_eq!(cwnd(&endpoint), initial);
 }
 
@@ -639,14 +649,14 @@ fn restarted_peer_starts_with_the_initial_cwnd() {
 #[test]
 fn restart_of_the_peer_in_shutdown_ack_sent_is_refused() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     let (new_tag, cookie) = tag_and_cookie(&init_from_peer(&mut endpoint, &init(6, Vec::new())));
     let association = endpoint.associations().next().expect("it lives");
     let cumulative = Tsn(association.local.initial_tsn.0.wrapping_sub(1));
-    let replies = hears(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
+    let replies = deliver(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
     assert_eq!(kinds(&replies), [kind::SHUTDOWN_ACK]);
     let echo = CookieEcho { cookie: &cookie };
-    let replies = hears(&mut endpoint, START, peer(2), new_tag, &echo);
+    let replies = deliver(&mut endpoint, START, peer(2), new_tag, &echo);
     assert_eq!(kinds(&replies), [kind::ERROR, kind::SHUTDOWN_ACK]);
     read(&replies[0], |_, chunks| {
         let [Chunk::Error(error)] = chunks else {
@@ -655,7 +665,7 @@ fn restart_of_the_peer_in_shutdown_ack_sent_is_refused() {
         let cause = error.causes.iter().flatten().next().expect("a cause");
         assert_eq!(cause.decode(), Ok(Cause::CookieWhileShuttingDown));
     });
-    hears(&mut endpoint, START, peer(2), tag, &ShutdownAck);
+    deliver(&mut endpoint, START, peer(2), tag, &ShutdownAck);
     assert!(events(&mut endpoint).contains(&Event::Closed(CloseReason::Finished)));
 }
 
@@ -666,11 +676,11 @@ fn late_cookies_of_an_earlier_init_are_discarded() {
     for tag_of_answer in [5, 9] {
         let mut endpoint = endpoint();
         let (early_tag, cookie) = tag_and_cookie(&init_from_peer(&mut endpoint, &init(5, Vec::new())));
-        let (_, tag) = calls(&mut endpoint);
-        hears(&mut endpoint, START, peer(2), tag, &init_ack(tag_of_answer, &[]));
+        let (_, tag) = send_init(&mut endpoint);
+        deliver(&mut endpoint, START, peer(2), tag, &init_ack(tag_of_answer, &[]));
         let before = endpoint.poll_timeout();
         let echo = CookieEcho { cookie: &cookie };
-        let replies = hears(&mut endpoint, START, peer(2), early_tag, &echo);
+        let replies = deliver(&mut endpoint, START, peer(2), early_tag, &echo);
         assert_eq!(replies, Vec::<Vec<u8>>::new());
         assert!(!is_connected(&endpoint));
         assert_eq!(endpoint.poll_timeout(), before, "T1-cookie runs on");
@@ -682,14 +692,14 @@ fn late_cookies_of_an_earlier_init_are_discarded() {
 #[test]
 fn cookie_ack_outside_cookie_echoed_is_discarded() {
     let mut endpoint = endpoint();
-    let (_, tag) = calls(&mut endpoint);
+    let (_, tag) = send_init(&mut endpoint);
     let nothing = Vec::<Vec<u8>>::new();
-    assert_eq!(hears(&mut endpoint, START, peer(2), tag, &CookieAck), nothing);
+    assert_eq!(deliver(&mut endpoint, START, peer(2), tag, &CookieAck), nothing);
     assert!(!is_connected(&endpoint));
-    hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
-    hears(&mut endpoint, START, peer(2), tag, &CookieAck);
+    deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    deliver(&mut endpoint, START, peer(2), tag, &CookieAck);
     events(&mut endpoint);
-    assert_eq!(hears(&mut endpoint, START, peer(2), tag, &CookieAck), nothing);
+    assert_eq!(deliver(&mut endpoint, START, peer(2), tag, &CookieAck), nothing);
     assert_eq!(events(&mut endpoint), []);
 }
 
@@ -699,14 +709,14 @@ fn stale_cookie_error_outside_cookie_echoed_changes_nothing() {
     let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
     let stale = OutboundError { causes };
     let mut endpoint = endpoint();
-    let (_, tag) = calls(&mut endpoint);
+    let (_, tag) = send_init(&mut endpoint);
     let nothing = Vec::<Vec<u8>>::new();
     let before = endpoint.poll_timeout();
-    assert_eq!(hears(&mut endpoint, START, peer(2), tag, &stale), nothing);
+    assert_eq!(deliver(&mut endpoint, START, peer(2), tag, &stale), nothing);
     assert_eq!(endpoint.poll_timeout(), before, "T1-init runs on");
-    hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
-    hears(&mut endpoint, START, peer(2), tag, &CookieAck);
-    assert_eq!(hears(&mut endpoint, START, peer(2), tag, &stale), nothing);
+    deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    deliver(&mut endpoint, START, peer(2), tag, &CookieAck);
+    assert_eq!(deliver(&mut endpoint, START, peer(2), tag, &stale), nothing);
     assert!(is_connected(&endpoint));
 }
 
@@ -719,7 +729,7 @@ fn init_from_an_address_type_it_does_not_list_is_answered() {
     let answer = init_from_peer(&mut endpoint, &init(5, parameters.finish()));
     assert_eq!(kinds(&answer), [kind::INIT_ACK]);
     let (tag, cookie) = tag_and_cookie(&answer);
-    let answer = hears(
+    let answer = deliver(
         &mut endpoint,
         START,
         peer(2),
@@ -742,7 +752,7 @@ fn cookie_of_another_endpoint_is_discarded() {
     let mut other = Endpoint::new(other, Seed(2));
     let echo = CookieEcho { cookie: &cookie };
     assert_eq!(
-        hears(&mut other, START, peer(2), tag, &echo),
+        deliver(&mut other, START, peer(2), tag, &echo),
         Vec::<Vec<u8>>::new()
     );
     assert_eq!(other.associations().len(), 0);

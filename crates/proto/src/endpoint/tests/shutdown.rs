@@ -23,7 +23,7 @@ fn act<R>(endpoint: &mut Endpoint, act: impl FnOnce(&mut Association) -> R) -> R
 
 fn shut_down(endpoint: &mut Endpoint) {
     act(endpoint, Association::shutdown);
-    assert!(kinds(&said(endpoint, START)).contains(&kind::SHUTDOWN));
+    assert!(kinds(&poll_packets(endpoint, START)).contains(&kind::SHUTDOWN));
 }
 
 fn close_reason(endpoint: &mut Endpoint) -> Option<CloseReason> {
@@ -34,11 +34,11 @@ fn close_reason(endpoint: &mut Endpoint) -> Option<CloseReason> {
 }
 
 /// The packets sent until no timer is running, with the time since [`START`].
-fn leaves_without_an_answer(endpoint: &mut Endpoint) -> Vec<(Duration, Vec<u8>)> {
+fn packets_without_replies(endpoint: &mut Endpoint) -> Vec<(Duration, Vec<u8>)> {
     let mut sent = Vec::new();
     while let Some(now) = endpoint.poll_timeout() {
         endpoint.handle_timeout(now);
-        let packets = said(endpoint, now);
+        let packets = poll_packets(endpoint, now);
         sent.extend(
             packets
                 .iter()
@@ -56,10 +56,10 @@ fn shutdown_and_shutdown_ack_back_off_and_give_up() {
             max_retransmits: 3,
             ..config()
         });
-        let tag = is_joined(&mut endpoint, 5, &[]);
+        let tag = accept_peer(&mut endpoint, 5, &[]);
         if acknowledges {
             let cumulative = Tsn(tag.0.wrapping_sub(1));
-            hears(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
+            deliver(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
         } else {
             shut_down(&mut endpoint);
         }
@@ -68,7 +68,7 @@ fn shutdown_and_shutdown_ack_back_off_and_give_up() {
         } else {
             kind::SHUTDOWN
         };
-        let sent = leaves_without_an_answer(&mut endpoint);
+        let sent = packets_without_replies(&mut endpoint);
         let expected = [(1, again), (3, again), (7, again), (15, kind::ABORT)];
         let expected = expected.map(|(seconds, kind)| (Duration::from_secs(seconds), vec![kind]));
         assert_eq!(sent, expected);
@@ -80,12 +80,12 @@ fn shutdown_and_shutdown_ack_back_off_and_give_up() {
 #[test]
 fn repeated_shutdown_has_the_latest_cumulative_tsn() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     shut_down(&mut endpoint);
-    hears(&mut endpoint, START, peer(2), tag, &data(1));
+    deliver(&mut endpoint, START, peer(2), tag, &data(1));
     let now = endpoint.poll_timeout().expect("T2 runs");
     endpoint.handle_timeout(now);
-    let again = said(&mut endpoint, now);
+    let again = poll_packets(&mut endpoint, now);
     let packet = Packet::parse(&again[0]).expect("a packet in order");
     let mut chunks = packet.chunks().flatten().flat_map(RawChunk::decode);
     assert!(chunks.any(|chunk| chunk == Chunk::Shutdown(Shutdown { cumulative: Tsn(1) })));
@@ -95,12 +95,12 @@ fn repeated_shutdown_has_the_latest_cumulative_tsn() {
 #[test]
 fn data_in_shutdown_sent_gets_shutdown_and_sack_at_once() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     shut_down(&mut endpoint);
     let later = START + Duration::from_millis(900);
     // In order, with a gap, and a duplicate.
     for tsn in [1, 3, 3] {
-        let answer = kinds(&hears(&mut endpoint, later, peer(2), tag, &data(tsn)));
+        let answer = kinds(&deliver(&mut endpoint, later, peer(2), tag, &data(tsn)));
         assert!(
             answer.contains(&kind::SHUTDOWN) && answer.contains(&kind::SACK),
             "{answer:?}"
@@ -114,15 +114,15 @@ fn data_in_shutdown_sent_gets_shutdown_and_sack_at_once() {
 #[test]
 fn peer_that_never_finishes_is_aborted_after_five_times_rto_max() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     shut_down(&mut endpoint);
     let mut last = Vec::new();
     for tenth in 1..=3_000 {
         let now = START + tenth * Duration::from_millis(100);
         assert!(endpoint.associations().all(Association::is_connected), "{now}");
         endpoint.handle_timeout(now);
-        last = said(&mut endpoint, now);
-        hears(&mut endpoint, now, peer(2), tag, &Heartbeat { info: b"busy" });
+        last = poll_packets(&mut endpoint, now);
+        deliver(&mut endpoint, now, peer(2), tag, &Heartbeat { info: b"busy" });
     }
     assert_eq!(kinds(&last), [kind::ABORT]);
     assert_eq!(close_reason(&mut endpoint), Some(CloseReason::ShutdownTimeout));
@@ -133,16 +133,16 @@ fn peer_that_never_finishes_is_aborted_after_five_times_rto_max() {
 fn unanswered_shutdown_is_retransmitted_up_to_the_limit() {
     for acknowledges in [false, true] {
         let mut endpoint = endpoint();
-        let tag = is_joined(&mut endpoint, 5, &[]);
+        let tag = accept_peer(&mut endpoint, 5, &[]);
         let again = if acknowledges {
             let cumulative = Tsn(tag.0.wrapping_sub(1));
-            hears(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
+            deliver(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
             kind::SHUTDOWN_ACK
         } else {
             shut_down(&mut endpoint);
             kind::SHUTDOWN
         };
-        let sent = leaves_without_an_answer(&mut endpoint);
+        let sent = packets_without_replies(&mut endpoint);
         let repeated = sent.iter().filter(|(_, kinds)| *kinds == [again]);
         assert_eq!(repeated.count(), 10);
         assert_eq!(close_reason(&mut endpoint), Some(CloseReason::PeerUnreachable));
@@ -155,12 +155,12 @@ fn unanswered_shutdown_is_retransmitted_up_to_the_limit() {
 fn t5_runs_only_at_an_endpoint_that_sent_shutdown() {
     for sent_one in [true, false] {
         let mut endpoint = endpoint();
-        let tag = is_joined(&mut endpoint, 5, &[]);
+        let tag = accept_peer(&mut endpoint, 5, &[]);
         if sent_one {
             shut_down(&mut endpoint);
         }
         let cumulative = Tsn(tag.0.wrapping_sub(1));
-        let answer = hears(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
+        let answer = deliver(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
         assert_eq!(kinds(&answer), [kind::SHUTDOWN_ACK]);
         let after_guard = START + Duration::from_secs(300);
         act(&mut endpoint, |association| {
@@ -176,17 +176,17 @@ fn t5_runs_only_at_an_endpoint_that_sent_shutdown() {
 #[test]
 fn data_is_retransmitted_in_shutdown_received() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     act(&mut endpoint, |association| {
         association
             .send(Message::new(StreamId(0), "outstanding"))
             .expect("room");
     });
-    assert!(kinds(&said(&mut endpoint, START)).contains(&kind::DATA));
+    assert!(kinds(&poll_packets(&mut endpoint, START)).contains(&kind::DATA));
     let shutdown = |cumulative: u32| Shutdown {
         cumulative: Tsn(tag.0.wrapping_add(cumulative).wrapping_sub(1)),
     };
-    assert!(hears(&mut endpoint, START, peer(2), tag, &shutdown(0)).is_empty());
+    assert!(deliver(&mut endpoint, START, peer(2), tag, &shutdown(0)).is_empty());
     let refused = act(&mut endpoint, |association| {
         association.shutdown();
         assert_eq!(association.statistics().state, "SHUTDOWN-RECEIVED");
@@ -195,13 +195,13 @@ fn data_is_retransmitted_in_shutdown_received() {
     assert_eq!(refused, Err(SendError::Closing));
     let now = endpoint.poll_timeout().expect("T3 runs");
     endpoint.handle_timeout(now);
-    let again = kinds(&said(&mut endpoint, now));
+    let again = kinds(&poll_packets(&mut endpoint, now));
     assert!(again.contains(&kind::DATA), "{again:?}");
     assert!(
         !again.contains(&kind::SHUTDOWN),
         "our wish to finish sends nothing"
     );
-    let answer = hears(&mut endpoint, now, peer(2), tag, &shutdown(1));
+    let answer = deliver(&mut endpoint, now, peer(2), tag, &shutdown(1));
     assert_eq!(kinds(&answer), [kind::SHUTDOWN_ACK]);
 }
 
@@ -209,11 +209,11 @@ fn data_is_retransmitted_in_shutdown_received() {
 #[test]
 fn crossing_shutdown_gets_shutdown_ack_and_restarts_t2() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     shut_down(&mut endpoint);
     let later = START + Duration::from_millis(900);
     let cumulative = Tsn(tag.0.wrapping_sub(1));
-    let answer = hears(&mut endpoint, later, peer(2), tag, &Shutdown { cumulative });
+    let answer = deliver(&mut endpoint, later, peer(2), tag, &Shutdown { cumulative });
     assert_eq!(kinds(&answer), [kind::SHUTDOWN_ACK]);
     let t2 = act(&mut endpoint, |association| association.poll_timeout());
     assert_eq!(t2, Some(later + Duration::from_secs(1)));
@@ -231,23 +231,26 @@ fn messages_are_refused_in_all_states_of_a_shutdown() {
     };
     for peer_begins in [false, true] {
         let mut endpoint = endpoint();
-        let tag = is_joined(&mut endpoint, 5, &[]);
+        let tag = accept_peer(&mut endpoint, 5, &[]);
         act(&mut endpoint, |association| {
             association
                 .send(Message::new(StreamId(0), "outstanding"))
                 .expect("room");
         });
-        said(&mut endpoint, START);
+        poll_packets(&mut endpoint, START);
         let shutdown = |cumulative| Shutdown { cumulative };
         if peer_begins {
             let nothing = shutdown(Tsn(tag.0.wrapping_sub(1)));
-            hears(&mut endpoint, START, peer(2), tag, &nothing);
+            deliver(&mut endpoint, START, peer(2), tag, &nothing);
             refused(&mut endpoint, "SHUTDOWN-RECEIVED");
-            hears(&mut endpoint, START, peer(2), tag, &shutdown(Tsn(tag.0)));
+            deliver(&mut endpoint, START, peer(2), tag, &shutdown(Tsn(tag.0)));
             refused(&mut endpoint, "SHUTDOWN-ACK-SENT");
         } else {
             act(&mut endpoint, Association::shutdown);
-            assert!(said(&mut endpoint, START).is_empty(), "data is outstanding");
+            assert!(
+                poll_packets(&mut endpoint, START).is_empty(),
+                "data is outstanding"
+            );
             refused(&mut endpoint, "SHUTDOWN-PENDING");
             let sack = anabranch_wire::OutboundSack {
                 cumulative: Tsn(tag.0),
@@ -256,7 +259,7 @@ fn messages_are_refused_in_all_states_of_a_shutdown() {
                 blocks: &[],
                 duplicates: &[],
             };
-            let answer = hears(&mut endpoint, START, peer(2), tag, &sack);
+            let answer = deliver(&mut endpoint, START, peer(2), tag, &sack);
             assert_eq!(kinds(&answer), [kind::SHUTDOWN]);
             refused(&mut endpoint, "SHUTDOWN-SENT");
         }

@@ -22,12 +22,12 @@ const ABORT: OutboundAbort = OutboundAbort {
 };
 
 /// An association in SHUTDOWN-ACK-SENT: the peer sent SHUTDOWN. Returns the verification tag of packets to the endpoint.
-fn ends(endpoint: &mut Endpoint) -> VerificationTag {
-    let tag = is_joined(endpoint, 5, &[]);
+fn receive_shutdown(endpoint: &mut Endpoint) -> VerificationTag {
+    let tag = accept_peer(endpoint, 5, &[]);
     let shutdown = Shutdown {
         cumulative: Tsn(tag.0.wrapping_sub(1)),
     };
-    let answer = hears(endpoint, START, peer(2), tag, &shutdown);
+    let answer = deliver(endpoint, START, peer(2), tag, &shutdown);
     assert_eq!(kinds(&answer), [kind::SHUTDOWN_ACK]);
     tag
 }
@@ -57,7 +57,11 @@ fn packets_of_non_unicast_addresses_are_discarded() {
                 remote: SocketAddr::from((from, DEFAULT_PORT)),
             };
             endpoint.handle_datagram(START, path, Ecn::NotCapable, bytes);
-            assert_eq!(!said(&mut endpoint, START).is_empty(), is_answered, "{path}");
+            assert_eq!(
+                !poll_packets(&mut endpoint, START).is_empty(),
+                is_answered,
+                "{path}"
+            );
         }
     }
 }
@@ -72,7 +76,7 @@ fn refused_init_gets_an_abort_with_its_own_tag_and_no_t_bit() {
             outbound_streams: streams,
             ..init(5, parameters)
         };
-        let answer = hears(&mut endpoint(), START, peer(2), VerificationTag::ZERO, &refused);
+        let answer = deliver(&mut endpoint(), START, peer(2), VerificationTag::ZERO, &refused);
         assert_eq!(tag_of(&answer[0]), VerificationTag(5));
         let abort = only_chunk(&answer[0]);
         assert_eq!((abort.kind, abort.flags), (kind::ABORT, 0));
@@ -84,17 +88,17 @@ fn refused_init_gets_an_abort_with_its_own_tag_and_no_t_bit() {
 fn packets_carry_the_tag_that_the_peer_chose_and_an_init_zero() {
     let mut endpoint = endpoint();
     let id = endpoint.connect(START, &[peer(2)], &config()).expect("a path");
-    let call = said(&mut endpoint, START);
+    let call = poll_packets(&mut endpoint, START);
     assert_eq!(tag_of(&call[0]), VerificationTag::ZERO);
     let (tag, _) = tag_and_cookie(&call);
-    let echo = hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    let echo = deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
     assert_eq!(kinds(&echo), [kind::COOKIE_ECHO]);
     assert_eq!(tag_of(&echo[0]), VerificationTag(5));
-    hears(&mut endpoint, START, peer(2), tag, &CookieAck);
+    deliver(&mut endpoint, START, peer(2), tag, &CookieAck);
     let mut association = endpoint.association_mut(id).expect("it lives");
     association.send(Message::new(StreamId(0), "data")).expect("room");
     drop(association);
-    let data = said(&mut endpoint, START);
+    let data = poll_packets(&mut endpoint, START);
     assert_eq!(tag_of(&data[0]), VerificationTag(5));
 }
 
@@ -102,7 +106,7 @@ fn packets_carry_the_tag_that_the_peer_chose_and_an_init_zero() {
 #[test]
 fn abort_with_queued_data_has_only_its_tag_and_cause() {
     let mut endpoint = endpoint();
-    is_joined(&mut endpoint, 5, &[]);
+    accept_peer(&mut endpoint, 5, &[]);
     let id = endpoint.associations().map(Association::id).next().expect("one");
     let mut association = endpoint.association_mut(id).expect("it lives");
     association
@@ -110,7 +114,7 @@ fn abort_with_queued_data_has_only_its_tag_and_cause() {
         .expect("room");
     association.abort(b"enough");
     drop(association);
-    let last = said(&mut endpoint, START);
+    let last = poll_packets(&mut endpoint, START);
     assert_eq!(last.len(), 1);
     assert_eq!(tag_of(&last[0]), VerificationTag(5));
     let abort = only_chunk(&last[0]);
@@ -126,15 +130,15 @@ fn abort_with_queued_data_has_only_its_tag_and_cause() {
 #[test]
 fn shutdown_ack_is_answered_with_the_peers_tag_and_no_t_bit() {
     let mut shut_down = endpoint();
-    let tag = is_joined(&mut shut_down, 5, &[]);
+    let tag = accept_peer(&mut shut_down, 5, &[]);
     let id = shut_down.associations().map(Association::id).next().expect("one");
     shut_down.association_mut(id).expect("it lives").shutdown();
-    said(&mut shut_down, START);
+    poll_packets(&mut shut_down, START);
     // Both ends have sent SHUTDOWN ACK.
     let mut crossing = endpoint();
-    let other_tag = ends(&mut crossing);
+    let other_tag = receive_shutdown(&mut crossing);
     for (mut endpoint, tag) in [(shut_down, tag), (crossing, other_tag)] {
-        let answer = hears(&mut endpoint, START, peer(2), tag, &ShutdownAck);
+        let answer = deliver(&mut endpoint, START, peer(2), tag, &ShutdownAck);
         assert_eq!(tag_of(&answer[0]), VerificationTag(5));
         let complete = only_chunk(&answer[0]);
         assert_eq!((complete.kind, complete.flags), (kind::SHUTDOWN_COMPLETE, 0));
@@ -151,13 +155,13 @@ fn shutdown_ack_is_answered_with_the_peers_tag_and_no_t_bit() {
 fn shutdown_complete_is_ignored_unless_shutdown_ack_was_sent() {
     let complete = ShutdownComplete { tag_reflected: false };
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
-    assert!(hears(&mut endpoint, START, peer(2), tag, &complete).is_empty());
+    let tag = accept_peer(&mut endpoint, 5, &[]);
+    assert!(deliver(&mut endpoint, START, peer(2), tag, &complete).is_empty());
     assert!(endpoint.associations().all(Association::is_connected));
     let id = endpoint.associations().map(Association::id).next().expect("one");
     endpoint.association_mut(id).expect("it lives").shutdown();
-    said(&mut endpoint, START);
-    assert!(hears(&mut endpoint, START, peer(2), tag, &complete).is_empty());
+    poll_packets(&mut endpoint, START);
+    assert!(deliver(&mut endpoint, START, peer(2), tag, &complete).is_empty());
     assert!(
         !endpoint.associations().any(Association::is_closed),
         "SHUTDOWN-SENT"
@@ -175,9 +179,9 @@ fn shutdown_complete_is_valid_with_own_or_reflected_peer_tag() {
         (false, false, false),
     ] {
         let mut endpoint = endpoint();
-        let ours = ends(&mut endpoint);
+        let ours = receive_shutdown(&mut endpoint);
         let tag = if is_ours { ours } else { peers };
-        let answer = hears(
+        let answer = deliver(
             &mut endpoint,
             START,
             peer(2),
@@ -201,15 +205,15 @@ fn chunks_after_abort_with_reflected_tag_are_dropped() {
         ..ABORT
     };
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     events(&mut endpoint);
     let shutdown = Shutdown {
         cumulative: Tsn(tag.0.wrapping_sub(1)),
     };
     let peers = VerificationTag(5);
-    assert!(hears_both(&mut endpoint, peer(2), peers, &complete, &DATA).is_empty());
-    assert!(hears_both(&mut endpoint, peer(2), peers, &complete, &shutdown).is_empty());
-    assert!(hears_both(&mut endpoint, peer(2), peers, &abort, &DATA).is_empty());
+    assert!(deliver_two(&mut endpoint, peer(2), peers, &complete, &DATA).is_empty());
+    assert!(deliver_two(&mut endpoint, peer(2), peers, &complete, &shutdown).is_empty());
+    assert!(deliver_two(&mut endpoint, peer(2), peers, &abort, &DATA).is_empty());
     assert!(events(&mut endpoint).is_empty());
     assert_eq!(endpoint.counters().dropped, 3);
     assert!(endpoint.associations().all(Association::is_connected));
@@ -219,14 +223,14 @@ fn chunks_after_abort_with_reflected_tag_are_dropped() {
 #[test]
 fn abort_with_the_t_bit_behind_another_chunk_is_dropped() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     events(&mut endpoint);
     let abort = OutboundAbort {
         tag_reflected: true,
         ..ABORT
     };
     for tag in [tag, VerificationTag(5)] {
-        assert!(hears_both(&mut endpoint, peer(2), tag, &DATA, &abort).is_empty());
+        assert!(deliver_two(&mut endpoint, peer(2), tag, &DATA, &abort).is_empty());
     }
     assert!(events(&mut endpoint).is_empty());
     assert!(endpoint.associations().all(Association::is_connected));
@@ -237,19 +241,19 @@ fn abort_with_the_t_bit_behind_another_chunk_is_dropped() {
 fn peer_is_found_by_source_address_among_a_hundred_listing_it() {
     let mut endpoint = endpoint();
     for number in 100..200 {
-        is_joined_from(
+        accept_peer_at(
             &mut endpoint,
             peer(number),
             1_000 + u32::from(number),
             &[peer(2).ip()],
         );
     }
-    is_joined(&mut endpoint, 5, &[]);
+    accept_peer(&mut endpoint, 5, &[]);
     let abort = OutboundAbort {
         tag_reflected: true,
         ..ABORT
     };
-    assert!(hears(&mut endpoint, START, peer(2), VerificationTag(5), &abort).is_empty());
+    assert!(deliver(&mut endpoint, START, peer(2), VerificationTag(5), &abort).is_empty());
     let closed = endpoint.associations().filter(|one| one.is_closed());
     assert_eq!(closed.count(), 1);
 }
@@ -259,24 +263,24 @@ fn peer_is_found_by_source_address_among_a_hundred_listing_it() {
 fn unbundleable_chunk_in_a_bundle_is_dropped() {
     let complete = ShutdownComplete { tag_reflected: false };
     let mut ending = endpoint();
-    let tag = ends(&mut ending);
-    assert!(hears_both(&mut ending, peer(2), tag, &complete, &DATA).is_empty());
-    assert!(hears_both(&mut ending, peer(2), tag, &DATA, &complete).is_empty());
+    let tag = receive_shutdown(&mut ending);
+    assert!(deliver_two(&mut ending, peer(2), tag, &complete, &DATA).is_empty());
+    assert!(deliver_two(&mut ending, peer(2), tag, &DATA, &complete).is_empty());
     assert!(!ending.associations().any(Association::is_closed));
-    assert!(hears(&mut ending, START, peer(2), tag, &complete).is_empty());
+    assert!(deliver(&mut ending, START, peer(2), tag, &complete).is_empty());
     assert!(ending.associations().all(Association::is_closed), "it alone");
 
     let mut calling = endpoint();
-    let (_, tag) = calls(&mut calling);
-    assert!(hears_both(&mut calling, peer(2), tag, &init_ack(5, &[]), &DATA).is_empty());
-    assert!(hears_both(&mut calling, peer(2), tag, &DATA, &init_ack(5, &[])).is_empty());
-    let answer = hears(&mut calling, START, peer(2), tag, &init_ack(5, &[]));
+    let (_, tag) = send_init(&mut calling);
+    assert!(deliver_two(&mut calling, peer(2), tag, &init_ack(5, &[]), &DATA).is_empty());
+    assert!(deliver_two(&mut calling, peer(2), tag, &DATA, &init_ack(5, &[])).is_empty());
+    let answer = deliver(&mut calling, START, peer(2), tag, &init_ack(5, &[]));
     assert_eq!(kinds(&answer), [kind::COOKIE_ECHO], "it alone");
 
     let mut joined = endpoint();
-    let tag = is_joined(&mut joined, 5, &[]);
+    let tag = accept_peer(&mut joined, 5, &[]);
     events(&mut joined);
-    assert!(hears_both(&mut joined, peer(2), tag, &DATA, &init(6, Vec::new())).is_empty());
+    assert!(deliver_two(&mut joined, peer(2), tag, &DATA, &init(6, Vec::new())).is_empty());
     assert!(events(&mut joined).is_empty());
 }
 
@@ -288,7 +292,7 @@ fn cookie_echo_after_shutdown_complete_is_ignored() {
     let (tag, cookie) = request_cookie(&mut endpoint, peer(2), &call);
     let echo = CookieEcho { cookie: &cookie };
     let complete = ShutdownComplete { tag_reflected: false };
-    assert!(hears_both(&mut endpoint, peer(2), tag, &echo, &complete).is_empty());
+    assert!(deliver_two(&mut endpoint, peer(2), tag, &echo, &complete).is_empty());
     assert_eq!(endpoint.associations().count(), 0);
 }
 
@@ -297,12 +301,12 @@ fn cookie_echo_after_shutdown_complete_is_ignored() {
 fn shutdown_ack_during_the_handshake_is_out_of_the_blue() {
     for cookie_echoed in [false, true] {
         let mut endpoint = endpoint();
-        let (_, tag) = calls(&mut endpoint);
+        let (_, tag) = send_init(&mut endpoint);
         if cookie_echoed {
-            hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+            deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
         }
         let runs_until = endpoint.poll_timeout();
-        let answer = hears(&mut endpoint, START, peer(2), VerificationTag(77), &ShutdownAck);
+        let answer = deliver(&mut endpoint, START, peer(2), VerificationTag(77), &ShutdownAck);
         assert_eq!(tag_of(&answer[0]), VerificationTag(77));
         let complete = only_chunk(&answer[0]);
         assert_eq!((complete.kind, complete.flags), (kind::SHUTDOWN_COMPLETE, 1));
@@ -316,13 +320,13 @@ fn shutdown_ack_during_the_handshake_is_out_of_the_blue() {
 fn shutdown_during_the_handshake_is_discarded() {
     for cookie_echoed in [false, true] {
         let mut endpoint = endpoint();
-        let (_, tag) = calls(&mut endpoint);
+        let (_, tag) = send_init(&mut endpoint);
         if cookie_echoed {
-            hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+            deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
         }
         let before = endpoint.associations().map(|one| one.statistics().state).next();
         let shutdown = Shutdown { cumulative: Tsn(0) };
-        assert!(hears(&mut endpoint, START, peer(2), tag, &shutdown).is_empty());
+        assert!(deliver(&mut endpoint, START, peer(2), tag, &shutdown).is_empty());
         let after = endpoint.associations().map(|one| one.statistics().state).next();
         assert_eq!(after, before);
     }
@@ -332,14 +336,14 @@ fn shutdown_during_the_handshake_is_discarded() {
 #[test]
 fn heartbeats_are_answered_from_cookie_echoed_on() {
     let mut endpoint = endpoint();
-    let (_, tag) = calls(&mut endpoint);
+    let (_, tag) = send_init(&mut endpoint);
     let heartbeat = Heartbeat { info: b"there?" };
-    assert!(hears(&mut endpoint, START, peer(2), tag, &heartbeat).is_empty());
-    hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
-    let answer = hears(&mut endpoint, START, peer(2), tag, &heartbeat);
+    assert!(deliver(&mut endpoint, START, peer(2), tag, &heartbeat).is_empty());
+    deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    let answer = deliver(&mut endpoint, START, peer(2), tag, &heartbeat);
     assert_eq!(kinds(&answer), [kind::HEARTBEAT_ACK]);
-    hears(&mut endpoint, START, peer(2), tag, &CookieAck);
-    let answer = hears(&mut endpoint, START, peer(2), tag, &heartbeat);
+    deliver(&mut endpoint, START, peer(2), tag, &CookieAck);
+    let answer = deliver(&mut endpoint, START, peer(2), tag, &heartbeat);
     assert_eq!(kinds(&answer), [kind::HEARTBEAT_ACK]);
 }
 
@@ -356,19 +360,19 @@ fn packet_with_an_abort_is_not_answered() {
         payload: b"",
     };
     let mut joined = endpoint();
-    let tag = is_joined(&mut joined, 5, &[]);
-    let answer = hears_both(&mut joined, peer(2), tag, &Heartbeat { info: b"there?" }, &ABORT);
+    let tag = accept_peer(&mut joined, 5, &[]);
+    let answer = deliver_two(&mut joined, peer(2), tag, &Heartbeat { info: b"there?" }, &ABORT);
     assert!(answer.is_empty());
     assert!(joined.associations().all(Association::is_closed));
 
     let mut joined = endpoint();
-    let tag = is_joined(&mut joined, 5, &[]);
-    assert!(hears_both(&mut joined, peer(2), tag, &empty, &ABORT).is_empty());
+    let tag = accept_peer(&mut joined, 5, &[]);
+    assert!(deliver_two(&mut joined, peer(2), tag, &empty, &ABORT).is_empty());
     assert!(joined.associations().all(Association::is_closed));
 
     let mut ending = endpoint();
-    let tag = ends(&mut ending);
-    assert!(hears_both(&mut ending, peer(2), tag, &ShutdownAck, &ABORT).is_empty());
+    let tag = receive_shutdown(&mut ending);
+    assert!(deliver_two(&mut ending, peer(2), tag, &ShutdownAck, &ABORT).is_empty());
     assert!(ending.associations().all(Association::is_closed));
 }
 
@@ -384,7 +388,7 @@ fn refused_cookie_bundled_with_abort_is_not_answered() {
         packet.push(&ABORT).expect("room");
     });
     let late = START + core::time::Duration::from_secs(61);
-    assert!(hears_bytes(&mut endpoint, late, peer(2), &both).is_empty());
+    assert!(deliver_packet(&mut endpoint, late, peer(2), &both).is_empty());
     assert_eq!(endpoint.associations().count(), 0);
 }
 
@@ -392,7 +396,7 @@ fn refused_cookie_bundled_with_abort_is_not_answered() {
 #[test]
 fn replies_to_one_packet_are_bundled_into_one() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     let strange = |kind| RawChunk {
         kind,
         flags: 0,
@@ -407,7 +411,7 @@ fn replies_to_one_packet_are_bundled_into_one() {
             packet.push(&strange(0xfa)).expect("room");
         }
     });
-    let answers = hears_bytes(&mut endpoint, START, peer(2), &many);
+    let answers = deliver_packet(&mut endpoint, START, peer(2), &many);
     assert_eq!(answers.len(), 1);
     let answered = kinds(&answers);
     assert!(answered.contains(&kind::HEARTBEAT_ACK) && answered.contains(&kind::ERROR));

@@ -38,7 +38,7 @@ fn sacks(packets: &[Vec<u8>]) -> Vec<(Tsn, u32, Vec<GapBlock>)> {
     seen
 }
 
-fn hands_over(endpoint: &mut Endpoint, message: Message) {
+fn send_message(endpoint: &mut Endpoint, message: Message) {
     let id = endpoint.associations().next().expect("it lives").id();
     let mut association = endpoint.association_mut(id).expect("it lives");
     association.send(message).expect("room");
@@ -70,10 +70,10 @@ fn numbered(tsn: u16) -> Data<'static> {
 #[test]
 fn control_chunks_and_sack_precede_data_in_a_packet() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
-    hands_over(&mut endpoint, Message::new(StreamId(0), "hello"));
+    let tag = accept_peer(&mut endpoint, 5, &[]);
+    send_message(&mut endpoint, Message::new(StreamId(0), "hello"));
     let heartbeat = Heartbeat { info: b"there?" };
-    let packets = hears_both(&mut endpoint, peer(2), tag, &heartbeat, &DATA);
+    let packets = deliver_two(&mut endpoint, peer(2), tag, &heartbeat, &DATA);
     assert_eq!(
         kinds(&packets[..1]),
         [kind::HEARTBEAT_ACK, kind::SACK, kind::DATA]
@@ -87,7 +87,7 @@ fn cookie_ack_is_followed_by_the_sack_for_bundled_data() {
     let call = init(5, Vec::new());
     let (tag, cookie) = request_cookie(&mut endpoint, peer(2), &call);
     let echo = CookieEcho { cookie: &cookie };
-    let packets = hears_both(&mut endpoint, peer(2), tag, &echo, &DATA);
+    let packets = deliver_two(&mut endpoint, peer(2), tag, &echo, &DATA);
     assert_eq!(kinds(&packets), [kind::COOKIE_ACK, kind::SACK]);
 }
 
@@ -95,11 +95,11 @@ fn cookie_ack_is_followed_by_the_sack_for_bundled_data() {
 #[test]
 fn new_data_exceeds_cwnd_by_less_than_a_chunk_and_once() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     for _ in 0..100 {
-        hands_over(&mut endpoint, Message::new(StreamId(0), vec![7; 1_000]));
+        send_message(&mut endpoint, Message::new(StreamId(0), vec![7; 1_000]));
     }
-    let packets = said(&mut endpoint, START);
+    let packets = poll_packets(&mut endpoint, START);
     let facts = &endpoint.associations().next().expect("it lives").path_facts()[0];
     let sent: u64 = data(&packets, |chunk| 16 + chunk.payload.len() as u64)
         .iter()
@@ -110,7 +110,7 @@ fn new_data_exceeds_cwnd_by_less_than_a_chunk_and_once() {
         "{sent} bytes in a window of {cwnd}"
     );
     assert_eq!(
-        said(&mut endpoint, START),
+        poll_packets(&mut endpoint, START),
         Vec::<Vec<u8>>::new(),
         "the window is full"
     );
@@ -119,7 +119,7 @@ fn new_data_exceeds_cwnd_by_less_than_a_chunk_and_once() {
         numbers.windows(2).all(|pair| before(pair[1]) == pair[0]),
         "{numbers:?}"
     );
-    let after = hears(&mut endpoint, START, peer(2), tag, &sack(numbers[0], &[]));
+    let after = deliver(&mut endpoint, START, peer(2), tag, &sack(numbers[0], &[]));
     assert!(!tsns(&after).is_empty(), "an acknowledgement makes room");
 }
 
@@ -127,18 +127,18 @@ fn new_data_exceeds_cwnd_by_less_than_a_chunk_and_once() {
 #[test]
 fn retransmissions_precede_new_data() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     for _ in 0..100 {
-        hands_over(&mut endpoint, Message::new(StreamId(0), vec![7; 400]));
+        send_message(&mut endpoint, Message::new(StreamId(0), vec![7; 400]));
     }
-    let mut first = tsns(&said(&mut endpoint, START));
+    let mut first = tsns(&poll_packets(&mut endpoint, START));
     let acknowledged = sack(first[0], &[]);
-    first.extend(tsns(&hears(&mut endpoint, START, peer(2), tag, &acknowledged)));
+    first.extend(tsns(&deliver(&mut endpoint, START, peer(2), tag, &acknowledged)));
     assert!(first.len() > 5, "{first:?}");
     let mut again = Vec::new();
     for end in 3..=5 {
         let blocks = [GapBlock { start: 3, end }];
-        again = hears(&mut endpoint, START, peer(2), tag, &sack(first[0], &blocks));
+        again = deliver(&mut endpoint, START, peer(2), tag, &sack(first[0], &blocks));
     }
     let numbers = tsns(&again[..1]);
     assert_eq!(numbers[..2], first[1..3], "before what waits");
@@ -150,10 +150,10 @@ fn retransmissions_precede_new_data() {
 #[test]
 fn unordered_fragments_differ_only_in_tsn_and_b_e_bits() {
     let mut endpoint = endpoint();
-    is_joined(&mut endpoint, 5, &[]);
+    accept_peer(&mut endpoint, 5, &[]);
     let message = Message::new(StreamId(3), vec![7; 3_500]).unordered();
-    hands_over(&mut endpoint, message.with_ppid(Ppid(9)));
-    let packets = said(&mut endpoint, START);
+    send_message(&mut endpoint, message.with_ppid(Ppid(9)));
+    let packets = poll_packets(&mut endpoint, START);
     let same = data(&packets, |chunk| {
         (chunk.stream, chunk.ssn, chunk.ppid, chunk.flags.unordered)
     });
@@ -167,27 +167,30 @@ fn unordered_fragments_differ_only_in_tsn_and_b_e_bits() {
         (ends[0], ends[1], ends[ends.len() - 1]),
         ((true, false), (false, false), (false, true))
     );
-    hands_over(&mut endpoint, Message::new(StreamId(3), "whole"));
+    send_message(&mut endpoint, Message::new(StreamId(3), "whole"));
 }
 
 //= rfc9260 6.2-11
 #[test]
 fn packet_of_many_chunks_gets_one_sack() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     let many = packet(tag, |packet| {
         for tsn in [1, 3, 5, 5, 3, 9] {
             packet.push(&numbered(tsn)).expect("a small chunk");
         }
     });
-    assert_eq!(sacks(&hears_bytes(&mut endpoint, START, peer(2), &many)).len(), 1);
+    assert_eq!(
+        sacks(&deliver_packet(&mut endpoint, START, peer(2), &many)).len(),
+        1
+    );
 }
 
 //= rfc9260 6.2-26
 #[test]
 fn undelivered_fragments_reduce_the_window() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     let beginning = Data {
         flags: DataFlags {
             beginning: true,
@@ -196,7 +199,7 @@ fn undelivered_fragments_reduce_the_window() {
         payload: &[7; 1_000],
         ..DATA
     };
-    let replies = hears(&mut endpoint, START, peer(2), tag, &beginning);
+    let replies = deliver(&mut endpoint, START, peer(2), tag, &beginning);
     let buffer = u32::try_from(config().receive_buffer).expect("4 MiB");
     assert_eq!(sacks(&replies), [(Tsn(1), buffer - 1_000, Vec::new())]);
 }
@@ -205,7 +208,7 @@ fn undelivered_fragments_reduce_the_window() {
 #[test]
 fn reply_is_sent_to_the_source_and_ports_of_the_request() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
+    let tag = accept_peer(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
     for remote in [peer(3), peer(2)] {
         let path = PathAddr {
             local: here(),
@@ -234,30 +237,30 @@ fn reply_is_sent_to_the_source_and_ports_of_the_request() {
 #[test]
 fn abort_is_not_bundled_with_queued_data() {
     let mut endpoint = endpoint();
-    is_joined(&mut endpoint, 5, &[]);
-    hands_over(&mut endpoint, Message::new(StreamId(0), vec![7; 50_000]));
+    accept_peer(&mut endpoint, 5, &[]);
+    send_message(&mut endpoint, Message::new(StreamId(0), vec![7; 50_000]));
     let id = endpoint.associations().next().expect("it lives").id();
     endpoint.association_mut(id).expect("it lives").abort(b"enough");
-    assert_eq!(kinds(&said(&mut endpoint, START)), [kind::ABORT]);
+    assert_eq!(kinds(&poll_packets(&mut endpoint, START)), [kind::ABORT]);
 }
 
 //= rfc9260 3.3.7-3, 3.3.7-4
 #[test]
 fn abort_with_a_malformed_cause_is_discarded() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     let malformed = OutboundAbort {
         tag_reflected: false,
         causes: vec![0, 12, 0, 99],
     };
     let nothing = Vec::<Vec<u8>>::new();
-    assert_eq!(hears(&mut endpoint, START, peer(2), tag, &malformed), nothing);
+    assert_eq!(deliver(&mut endpoint, START, peer(2), tag, &malformed), nothing);
     assert!(endpoint.associations().all(Association::is_connected));
     let in_order = OutboundAbort {
         tag_reflected: false,
         causes: Vec::new(),
     };
-    assert_eq!(hears(&mut endpoint, START, peer(2), tag, &in_order), nothing);
+    assert_eq!(deliver(&mut endpoint, START, peer(2), tag, &in_order), nothing);
     assert!(endpoint.associations().all(Association::is_closed));
 }
 
@@ -265,13 +268,13 @@ fn abort_with_a_malformed_cause_is_discarded() {
 #[test]
 fn data_in_shutdown_sent_is_acknowledged_at_once_gaps_included() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     let id = endpoint.associations().next().expect("it lives").id();
     endpoint.association_mut(id).expect("it lives").shutdown();
-    assert_eq!(kinds(&said(&mut endpoint, START)), [kind::SHUTDOWN]);
-    hears(&mut endpoint, START, peer(2), tag, &DATA);
+    assert_eq!(kinds(&poll_packets(&mut endpoint, START)), [kind::SHUTDOWN]);
+    deliver(&mut endpoint, START, peer(2), tag, &DATA);
     for (tsn, ends) in [(2, vec![]), (4, vec![2])] {
-        let replies = hears(&mut endpoint, START, peer(2), tag, &numbered(tsn));
+        let replies = deliver(&mut endpoint, START, peer(2), tag, &numbered(tsn));
         let seen = kinds(&replies);
         assert!(
             seen.contains(&kind::SACK) && seen.contains(&kind::SHUTDOWN),
@@ -286,13 +289,13 @@ fn data_in_shutdown_sent_is_acknowledged_at_once_gaps_included() {
 #[test]
 fn queued_data_is_sent_and_no_more_taken_after_shutdown() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     for _ in 0..10 {
-        hands_over(&mut endpoint, Message::new(StreamId(0), vec![7; 1_000]));
+        send_message(&mut endpoint, Message::new(StreamId(0), vec![7; 1_000]));
     }
-    let sent = tsns(&said(&mut endpoint, START));
+    let sent = tsns(&poll_packets(&mut endpoint, START));
     let cumulative = before(sent[0]);
-    hears(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
+    deliver(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
     let refuses = |endpoint: &mut Endpoint| {
         let id = endpoint.associations().next().expect("it lives").id();
         let mut association = endpoint.association_mut(id).expect("it lives");
@@ -302,11 +305,11 @@ fn queued_data_is_sent_and_no_more_taken_after_shutdown() {
     let mut last = sent[sent.len() - 1];
     let mut replies = Vec::new();
     while last != Tsn(sent[0].0.wrapping_add(9)) {
-        replies = hears(&mut endpoint, START, peer(2), tag, &sack(last, &[]));
+        replies = deliver(&mut endpoint, START, peer(2), tag, &sack(last, &[]));
         last = tsns(&replies).pop().expect("what was queued leaves");
     }
     assert!(!kinds(&replies).contains(&kind::SHUTDOWN_ACK));
-    let replies = hears(&mut endpoint, START, peer(2), tag, &sack(last, &[]));
+    let replies = deliver(&mut endpoint, START, peer(2), tag, &sack(last, &[]));
     assert_eq!(kinds(&replies), [kind::SHUTDOWN_ACK]);
     assert!(refuses(&mut endpoint), "SHUTDOWN-ACK-SENT");
 }
@@ -315,17 +318,17 @@ fn queued_data_is_sent_and_no_more_taken_after_shutdown() {
 #[test]
 fn data_before_establishment_and_after_a_shutdown_is_discarded() {
     let mut endpoint = endpoint();
-    let (_, tag) = calls(&mut endpoint);
+    let (_, tag) = send_init(&mut endpoint);
     let nothing = Vec::<Vec<u8>>::new();
-    assert_eq!(hears(&mut endpoint, START, peer(2), tag, &DATA), nothing);
-    hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
-    assert_eq!(hears(&mut endpoint, START, peer(2), tag, &DATA), nothing);
-    hears(&mut endpoint, START, peer(2), tag, &CookieAck);
-    hands_over(&mut endpoint, Message::new(StreamId(0), "not acknowledged"));
-    let sent = tsns(&said(&mut endpoint, START));
+    assert_eq!(deliver(&mut endpoint, START, peer(2), tag, &DATA), nothing);
+    deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    assert_eq!(deliver(&mut endpoint, START, peer(2), tag, &DATA), nothing);
+    deliver(&mut endpoint, START, peer(2), tag, &CookieAck);
+    send_message(&mut endpoint, Message::new(StreamId(0), "not acknowledged"));
+    let sent = tsns(&poll_packets(&mut endpoint, START));
     let cumulative = before(sent[0]);
-    hears(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
-    assert_eq!(hears(&mut endpoint, START, peer(2), tag, &DATA), nothing);
+    deliver(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
+    assert_eq!(deliver(&mut endpoint, START, peer(2), tag, &DATA), nothing);
     assert!(!events(&mut endpoint).contains(&Event::Readable));
 }
 
@@ -333,21 +336,21 @@ fn data_before_establishment_and_after_a_shutdown_is_discarded() {
 #[test]
 fn cwnd_decays_while_nothing_is_sent() {
     let mut endpoint = endpoint();
-    let tag = is_joined(&mut endpoint, 5, &[]);
+    let tag = accept_peer(&mut endpoint, 5, &[]);
     let cwnd = |endpoint: &Endpoint| endpoint.associations().next().expect("it lives").path_facts()[0].cwnd;
     let mut now = START;
     for _ in 0..4 {
-        hands_over(&mut endpoint, Message::new(StreamId(0), vec![7; 50_000]));
-        let mut sent = said(&mut endpoint, now);
+        send_message(&mut endpoint, Message::new(StreamId(0), vec![7; 50_000]));
+        let mut sent = poll_packets(&mut endpoint, now);
         while let Some(last) = tsns(&sent).pop() {
             now += Duration::from_millis(10);
-            sent = hears(&mut endpoint, now, peer(2), tag, &sack(last, &[]));
+            sent = deliver(&mut endpoint, now, peer(2), tag, &sack(last, &[]));
         }
     }
     let grown = cwnd(&endpoint);
     now += Duration::from_secs(5);
-    hands_over(&mut endpoint, Message::new(StreamId(0), "after a pause"));
-    said(&mut endpoint, now);
+    send_message(&mut endpoint, Message::new(StreamId(0), "after a pause"));
+    poll_packets(&mut endpoint, now);
     assert!(cwnd(&endpoint) < grown, "{grown}");
 }
 
@@ -365,7 +368,7 @@ fn heartbeat_to_an_unconfirmed_address_holds_a_random_nonce() {
             let call = init(5, listing(&[peer(2).ip(), peer(3).ip()]));
             let (tag, cookie) = request_cookie(&mut endpoint, peer(2), &call);
             let echo = CookieEcho { cookie: &cookie };
-            let packets = hears(&mut endpoint, START, peer(2), tag, &echo);
+            let packets = deliver(&mut endpoint, START, peer(2), tag, &echo);
             let heartbeat = packets.iter().find_map(|bytes| {
                 let packet = Packet::parse(bytes).expect("a packet in order");
                 let mut chunks = packet.chunks().flatten();
