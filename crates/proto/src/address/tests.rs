@@ -52,18 +52,21 @@ impl Pair {
             .alice
             .connect(Instant::ZERO, &[at(0, 2)], &AssociationConfig::default());
         assert_eq!(connected, Ok(ID));
-        pair.talk(Instant::ZERO);
-        pair.talk(LATER);
+        pair.exchange(Instant::ZERO);
+        pair.exchange(LATER);
         pair
     }
 
     /// Exchanges packets until neither endpoint sends anything more.
-    fn talk(&mut self, now: Instant) {
+    fn exchange(&mut self, now: Instant) {
         for endpoint in [&mut self.alice, &mut self.bob] {
             endpoint.handle_timeout(now);
         }
         loop {
-            let (there, back) = (said(&mut self.alice, now), said(&mut self.bob, now));
+            let (there, back) = (
+                poll_packets(&mut self.alice, now),
+                poll_packets(&mut self.bob, now),
+            );
             if there.is_empty() && back.is_empty() {
                 return;
             }
@@ -79,7 +82,7 @@ impl Pair {
     }
 
     /// Bob loses his state and sends Alice an INIT from the same address.
-    fn bob_begins_anew(&mut self) {
+    fn restart_bob(&mut self) {
         let Association { local, peer, .. } = self.alices();
         let config = AssociationConfig {
             local_sctp_port: Some(peer.port),
@@ -93,11 +96,11 @@ impl Pair {
         self.bob = Endpoint::new(alone, Seed(9));
         let called = self.bob.connect(LATER, &[at(0, 1)], &config);
         assert_eq!(called, Ok(ID));
-        self.talk(LATER);
+        self.exchange(LATER);
         let is_restart = |event: &Event| matches!(event, Event::Restarted { .. });
         let mut events = core::iter::from_fn(|| self.alice.poll_event()).map(|(_, event)| event);
         assert!(events.any(|event| is_restart(&event)));
-        self.talk(LATER);
+        self.exchange(LATER);
     }
 
     fn alices(&self) -> &Association {
@@ -109,7 +112,7 @@ impl Pair {
     }
 
     /// Alice's addresses, as Bob knows them.
-    fn alice_is_at(&self) -> Vec<IpAddr> {
+    fn alice_addresses_at_bob(&self) -> Vec<IpAddr> {
         let mut known: Vec<IpAddr> = self
             .bobs()
             .transfer
@@ -123,7 +126,7 @@ impl Pair {
     }
 
     /// A packet from Alice with the chunks that `fill` writes.
-    fn alices_packet(&self, fill: impl FnOnce(&Association, &mut PacketBuilder<'_>)) -> Vec<u8> {
+    fn packet_from_alice(&self, fill: impl FnOnce(&Association, &mut PacketBuilder<'_>)) -> Vec<u8> {
         let alice = self.alices();
         let header = CommonHeader {
             source_port: alice.local.port,
@@ -138,26 +141,26 @@ impl Pair {
     }
 
     /// The same with one chunk, authenticated with the association's key.
-    fn vouched(&self, chunk: &impl WriteChunk) -> Vec<u8> {
-        self.alices_packet(|alice, packet| {
+    fn authenticated(&self, chunk: &impl WriteChunk) -> Vec<u8> {
+        self.packet_from_alice(|alice, packet| {
             let authentication = alice.authentication.as_ref().expect("offered");
             authentication.push(packet, &[Any(chunk)]).expect("room");
         })
     }
 
     /// Delivers a packet to Bob from an address in `network`. Returns his reply as text.
-    fn bob_hears(&mut self, network: u8, bytes: &[u8]) -> Vec<String> {
+    fn deliver_to_bob(&mut self, network: u8, bytes: &[u8]) -> Vec<String> {
         let path = PathAddr {
             local: at(network.min(1), 2),
             remote: at(network, 1),
         };
         self.bob.handle_datagram(LATER, path, Ecn::NotCapable, bytes);
-        let answers = said(&mut self.bob, LATER);
+        let answers = poll_packets(&mut self.bob, LATER);
         answers.iter().map(|(_, bytes)| words(bytes)).collect()
     }
 
     /// The next ASCONF chunk of Alice, with these requests.
-    fn question(&self, requests: &ParameterWriter) -> OutboundAsconf {
+    fn asconf(&self, requests: &ParameterWriter) -> OutboundAsconf {
         OutboundAsconf {
             number: AsconfNumber(self.alices().local.initial_tsn.0),
             address: at(0, 1).ip(),
@@ -166,9 +169,9 @@ impl Pair {
     }
 
     /// Bob's reply to these requests, without the names of its chunks.
-    fn asks(&mut self, requests: &ParameterWriter) -> String {
-        let question = self.vouched(&self.question(requests));
-        let answers = self.bob_hears(0, &question);
+    fn response_to(&mut self, requests: &ParameterWriter) -> String {
+        let question = self.authenticated(&self.asconf(requests));
+        let answers = self.deliver_to_bob(0, &question);
         let answer = answers.iter().find(|answer| answer.contains("ASCONF-ACK"));
         let answer = answer.expect("an answer");
         answer[answer.find('[').expect("a list")..].to_string()
@@ -187,7 +190,7 @@ impl<C: WriteChunk> WriteChunk for Any<'_, C> {
     }
 }
 
-fn said(endpoint: &mut Endpoint, now: Instant) -> Vec<(PathAddr, Vec<u8>)> {
+fn poll_packets(endpoint: &mut Endpoint, now: Instant) -> Vec<(PathAddr, Vec<u8>)> {
     let mut packets = Vec::new();
     let mut bytes = Vec::new();
     while let Some(transmit) = endpoint.poll_transmit(now, &mut bytes, 1) {
@@ -222,8 +225,8 @@ fn successful_requests_get_an_empty_asconf_ack() {
         .push_add_address(about(1, "10.2.0.1"))
         .push_delete_address(about(2, "10.1.0.1"))
         .push_set_primary(about(3, "10.2.0.1"));
-    assert_eq!(pair.asks(&requests), "[]");
-    assert_eq!(pair.alice_is_at(), [at(0, 1).ip(), at(2, 1).ip()]);
+    assert_eq!(pair.response_to(&requests), "[]");
+    assert_eq!(pair.alice_addresses_at_bob(), [at(0, 1).ip(), at(2, 1).ip()]);
 }
 
 //= rfc5061 4.2.1-1, 4.2.2-1, 4.2.3-1, 4.2.4-1, 5.2-5, 5.3-20, 5.3-21, 5.4-3
@@ -248,9 +251,9 @@ fn unauthorized_requests_are_refused_without_effect() {
         ),
     ] {
         let mut pair = Pair::with(2);
-        let said = pair.asks(&requests);
+        let said = pair.response_to(&requests);
         assert!(said.contains(answer) && said.contains("failed id=1"), "{said}");
-        assert_eq!(pair.alice_is_at(), [at(0, 1).ip(), at(1, 1).ip()]);
+        assert_eq!(pair.alice_addresses_at_bob(), [at(0, 1).ip(), at(1, 1).ip()]);
     }
 }
 
@@ -258,17 +261,17 @@ fn unauthorized_requests_are_refused_without_effect() {
 #[test]
 fn deletion_of_the_last_address_is_refused() {
     let mut pair = Pair::with(1);
-    let said = pair.asks(&one(|list| list.push_delete_address(about(1, "10.0.0.1"))));
+    let said = pair.response_to(&one(|list| list.push_delete_address(about(1, "10.0.0.1"))));
     assert!(said.contains("last address not deleted"), "{said}");
     let mut pair = Pair::with(2);
     let mut both = one(|list| list.push_delete_address(about(1, "10.1.0.1")));
     both.push_delete_address(about(2, "10.0.0.1"));
-    let said = pair.asks(&both);
+    let said = pair.response_to(&both);
     assert!(
         said.starts_with("[failed id=2 [last address not deleted"),
         "{said}"
     );
-    assert_eq!(pair.alice_is_at(), [at(0, 1).ip()]);
+    assert_eq!(pair.alice_addresses_at_bob(), [at(0, 1).ip()]);
 }
 
 //= rfc5061 4.2.2-3
@@ -276,10 +279,10 @@ fn deletion_of_the_last_address_is_refused() {
 fn wildcard_deletion_keeps_only_the_source_address() {
     let mut pair = Pair::with(2);
     assert_eq!(
-        pair.asks(&one(|list| list.push_delete_address(about(1, "0.0.0.0")))),
+        pair.response_to(&one(|list| list.push_delete_address(about(1, "0.0.0.0")))),
         "[]"
     );
-    assert_eq!(pair.alice_is_at(), [at(0, 1).ip()]);
+    assert_eq!(pair.alice_addresses_at_bob(), [at(0, 1).ip()]);
 }
 
 //= rfc5061 5.3-22, 5.3-23, 5.3-24
@@ -291,9 +294,9 @@ fn more_than_sixteen_addresses_get_resource_shortage() {
         requests.push_add_address(about(number, &alloc::format!("10.0.1.{number}")));
     }
     requests.push_delete_address(about(99, "10.0.1.0"));
-    let said = pair.asks(&requests);
+    let said = pair.response_to(&requests);
     assert!(said.starts_with("[failed id=15 [resource shortage"), "{said}");
-    assert_eq!(pair.alice_is_at().len(), 16);
+    assert_eq!(pair.alice_addresses_at_bob().len(), 16);
     assert!(pair.bobs().transfer.paths.facts().len() <= 16);
 }
 
@@ -311,10 +314,10 @@ fn unknown_requests_follow_their_upper_two_bits() {
         (0xc0ff, true, true),
     ] {
         let mut pair = Pair::with(1);
-        let said = pair.asks(&unknown(kind));
+        let said = pair.response_to(&unknown(kind));
         assert_eq!(said.contains("failed id=7"), reported, "{kind:x}: {said}");
         assert_eq!(
-            pair.alice_is_at().len(),
+            pair.alice_addresses_at_bob().len(),
             if goes_on { 2 } else { 1 },
             "{kind:x}: {said}"
         );
@@ -325,17 +328,17 @@ fn unknown_requests_follow_their_upper_two_bits() {
 fn repeated_asconf_gets_the_same_asconf_ack() {
     let mut pair = Pair::with(2);
     let requests = one(|list| list.push_delete_address(about(1, "10.1.0.1")));
-    let question = pair.vouched(&pair.question(&requests));
-    let first = pair.bob_hears(0, &question);
-    assert_eq!(pair.alice_is_at(), [at(0, 1).ip()]);
-    let again = pair.bob_hears(0, &question);
+    let question = pair.authenticated(&pair.asconf(&requests));
+    let first = pair.deliver_to_bob(0, &question);
+    assert_eq!(pair.alice_addresses_at_bob(), [at(0, 1).ip()]);
+    let again = pair.deliver_to_bob(0, &question);
     let answer = |said: &[String]| said.iter().find(|line| line.contains("ASCONF-ACK")).cloned();
     assert_eq!(answer(&first), answer(&again));
     for ahead in [2, 1_000, u32::MAX] {
-        let mut other = pair.question(&requests);
+        let mut other = pair.asconf(&requests);
         other.number = AsconfNumber(other.number.0.wrapping_add(ahead));
-        let packet = pair.vouched(&other);
-        assert_eq!(pair.bob_hears(0, &packet), Vec::<String>::new(), "{ahead}");
+        let packet = pair.authenticated(&other);
+        assert_eq!(pair.deliver_to_bob(0, &packet), Vec::<String>::new(), "{ahead}");
     }
 }
 
@@ -345,13 +348,13 @@ fn repeated_asconf_gets_the_same_asconf_ack() {
 fn asconf_without_valid_auth_is_discarded() {
     let mut pair = Pair::with(2);
     let requests = one(|list| list.push_add_address(about(1, "10.6.6.6")));
-    let question = pair.question(&requests);
-    let bare = pair.alices_packet(|_, packet| packet.push(&question).expect("room"));
-    let mut damaged = pair.vouched(&question);
+    let question = pair.asconf(&requests);
+    let bare = pair.packet_from_alice(|_, packet| packet.push(&question).expect("room"));
+    let mut damaged = pair.authenticated(&question);
     let at = damaged.len() - 1;
     damaged[at] ^= 1;
     reseal(&mut damaged);
-    let twice = pair.alices_packet(|alice, packet| {
+    let twice = pair.packet_from_alice(|alice, packet| {
         let authentication = alice.authentication.as_ref().expect("offered");
         authentication.push(packet, &[ShutdownAck]).expect("room");
         authentication
@@ -359,8 +362,8 @@ fn asconf_without_valid_auth_is_discarded() {
             .expect("room");
     });
     for packet in [bare, damaged, twice] {
-        assert_eq!(pair.bob_hears(0, &packet), Vec::<String>::new());
-        assert_eq!(pair.alice_is_at().len(), 2);
+        assert_eq!(pair.deliver_to_bob(0, &packet), Vec::<String>::new());
+        assert_eq!(pair.alice_addresses_at_bob().len(), 2);
     }
     assert!(pair.bobs().is_connected());
 }
@@ -386,13 +389,13 @@ fn chunks_after_a_forged_auth_are_discarded() {
         tag_reflected: false,
         causes: Vec::new(),
     };
-    let mut forged = pair.vouched(&abort);
+    let mut forged = pair.authenticated(&abort);
     forged[CommonHeader::LEN + 8] ^= 1;
     reseal(&mut forged);
-    assert_eq!(pair.bob_hears(0, &forged), Vec::<String>::new());
+    assert_eq!(pair.deliver_to_bob(0, &forged), Vec::<String>::new());
     assert!(pair.bobs().is_connected());
-    let genuine = pair.vouched(&abort);
-    pair.bob_hears(0, &genuine);
+    let genuine = pair.authenticated(&abort);
+    pair.deliver_to_bob(0, &genuine);
     assert!(pair.bobs().is_closed());
 }
 
@@ -400,10 +403,10 @@ fn chunks_after_a_forged_auth_are_discarded() {
 #[test]
 fn unsupported_hmac_is_reported_in_an_error() {
     let mut pair = Pair::with(1);
-    let mut packet = pair.vouched(&pair.question(&ParameterWriter::new()));
+    let mut packet = pair.authenticated(&pair.asconf(&ParameterWriter::new()));
     packet[CommonHeader::LEN + 7] = 9;
     reseal(&mut packet);
-    let said = pair.bob_hears(0, &packet);
+    let said = pair.deliver_to_bob(0, &packet);
     assert!(
         said.iter()
             .any(|line| line.contains("ERROR [unsupported hmac 9]")),
@@ -420,8 +423,8 @@ fn asconf_ack_of_an_unsent_asconf_ends_the_association() {
             number: AsconfNumber(pair.bobs().local.initial_tsn.0.wrapping_add(ahead)),
             responses: Vec::new(),
         };
-        let packet = pair.vouched(&answer);
-        let said = pair.bob_hears(0, &packet);
+        let packet = pair.authenticated(&answer);
+        let said = pair.deliver_to_bob(0, &packet);
         assert_eq!(pair.bobs().is_closed(), ends, "{ahead}");
         assert_eq!(
             said.iter().any(|line| line.contains("illegal ASCONF-ACK")),
@@ -441,7 +444,7 @@ fn authenticated_asconf_from_a_new_address_is_accepted() {
         list.push_delete_address(about(2, "10.0.0.1"));
         list
     };
-    let question = pair.question(&moved);
+    let question = pair.asconf(&moved);
     // Bob's socket still receives at its old address.
     let path = PathAddr {
         local: at(0, 2),
@@ -452,18 +455,22 @@ fn authenticated_asconf_from_a_new_address_is_accepted() {
         ..question.clone()
     };
     let packets = [
-        pair.alices_packet(|_, packet| packet.push(&question).expect("room")),
-        pair.vouched(&unknown),
-        pair.vouched(&pair.question(&ParameterWriter::new())),
+        pair.packet_from_alice(|_, packet| packet.push(&question).expect("room")),
+        pair.authenticated(&unknown),
+        pair.authenticated(&pair.asconf(&ParameterWriter::new())),
     ];
     for packet in packets {
         pair.bob.handle_datagram(LATER, path, Ecn::NotCapable, &packet);
-        assert!(said(&mut pair.bob, LATER).is_empty(), "{}", words(&packet));
-        assert_eq!(pair.alice_is_at(), [at(0, 1).ip()]);
+        assert!(
+            poll_packets(&mut pair.bob, LATER).is_empty(),
+            "{}",
+            words(&packet)
+        );
+        assert_eq!(pair.alice_addresses_at_bob(), [at(0, 1).ip()]);
     }
-    let genuine = pair.vouched(&question);
+    let genuine = pair.authenticated(&question);
     pair.bob.handle_datagram(LATER, path, Ecn::NotCapable, &genuine);
-    let answers = said(&mut pair.bob, LATER);
+    let answers = poll_packets(&mut pair.bob, LATER);
     let answer = answers
         .iter()
         .find(|(_, bytes)| words(bytes).contains("ASCONF-ACK"));
@@ -472,7 +479,7 @@ fn authenticated_asconf_from_a_new_address_is_accepted() {
         Some(at(7, 1)),
         "to where it came from"
     );
-    assert_eq!(pair.alice_is_at(), [at(7, 1).ip()]);
+    assert_eq!(pair.alice_addresses_at_bob(), [at(7, 1).ip()]);
 }
 
 //= rfc5061 5.3-4, 5.3-5, 5.3-28, 5.3-29
@@ -482,13 +489,13 @@ fn unconfirmed_only_address_gets_only_heartbeats() {
     let mut pair = Pair::with(1);
     let mut moved = one(|list| list.push_add_address(about(1, "10.0.7.1")));
     moved.push_delete_address(about(2, "10.0.0.1"));
-    let question = pair.vouched(&pair.question(&moved));
+    let question = pair.authenticated(&pair.asconf(&moved));
     let path = PathAddr {
         local: at(0, 2),
         remote: SocketAddr::from(([10, 0, 7, 1], DEFAULT_PORT)),
     };
     pair.bob.handle_datagram(LATER, path, Ecn::NotCapable, &question);
-    let first = said(&mut pair.bob, LATER);
+    let first = poll_packets(&mut pair.bob, LATER);
     let mut bob = pair.bob.association_mut(ID).expect("it lives");
     bob.send(Message::new(StreamId(0), "where are you?"))
         .expect("room");
@@ -496,7 +503,7 @@ fn unconfirmed_only_address_gets_only_heartbeats() {
     bob.control.report(Vec::new());
     bob.transfer.receiver.force_sack();
     drop(bob);
-    let then = said(&mut pair.bob, LATER);
+    let then = poll_packets(&mut pair.bob, LATER);
     for (_, bytes) in first.iter().chain(&then) {
         let kinds = Packet::parse(bytes).expect("in order").chunks().flatten();
         let kinds: Vec<u8> = kinds.map(|raw| raw.kind).collect();
@@ -522,9 +529,9 @@ fn unconfirmed_only_address_gets_only_heartbeats() {
         bytes: &[],
         at: 0,
     };
-    let packet = pair.alices_packet(|_, packet| packet.push(&answer).expect("room"));
+    let packet = pair.packet_from_alice(|_, packet| packet.push(&answer).expect("room"));
     pair.bob.handle_datagram(LATER, path, Ecn::NotCapable, &packet);
-    let freed = said(&mut pair.bob, LATER);
+    let freed = poll_packets(&mut pair.bob, LATER);
     let words: Vec<String> = freed.iter().map(|(_, bytes)| words(bytes)).collect();
     assert!(
         words
@@ -545,10 +552,10 @@ fn abort_to_an_address_being_deleted_is_ignored() {
         tag_reflected: false,
         causes: Vec::new(),
     };
-    let packet = pair.alices_packet(|_, packet| packet.push(&abort).expect("room"));
-    pair.bob_hears(1, &packet);
+    let packet = pair.packet_from_alice(|_, packet| packet.push(&abort).expect("room"));
+    pair.deliver_to_bob(1, &packet);
     assert!(pair.bobs().is_connected());
-    pair.bob_hears(0, &packet);
+    pair.deliver_to_bob(0, &packet);
     assert!(pair.bobs().is_closed());
 }
 
@@ -563,7 +570,7 @@ fn asconf_is_retransmitted_unchanged_with_back_off() {
     let mut questions: Vec<(Instant, Vec<u8>)> = Vec::new();
     while questions.len() < 50 {
         pair.alice.handle_timeout(now);
-        for (_, bytes) in said(&mut pair.alice, now) {
+        for (_, bytes) in poll_packets(&mut pair.alice, now) {
             let packet = Packet::parse(&bytes).expect("in order");
             let asconf = packet.chunks().flatten().find(|raw| raw.kind == kind::ASCONF);
             questions.extend(asconf.map(|raw| (now, raw.bytes.to_vec())));
@@ -591,7 +598,7 @@ fn changes_beyond_one_packet_are_refused() {
     let refused = (1..=200).map(|network| alice.add_local_address(at(network, 1)).is_err());
     assert!(refused.filter(|refused| *refused).count() > 180);
     drop(alice);
-    pair.talk(LATER);
+    pair.exchange(LATER);
     let added = pair.bobs().addresses.peer_addrs.len();
     assert!((8..=16).contains(&added), "{added}");
 }
@@ -603,7 +610,7 @@ fn peer_that_rejects_asconf_gets_no_more() {
     let mut bob = pair.bob.association_mut(ID).expect("it lives");
     bob.add_local_address(at(2, 2)).expect("agreed");
     drop(bob);
-    let asked = said(&mut pair.bob, LATER);
+    let asked = poll_packets(&mut pair.bob, LATER);
     let asconf = asked.iter().find_map(|(_, bytes)| {
         let packet = Packet::parse(bytes).expect("in order");
         packet
@@ -617,8 +624,8 @@ fn peer_that_rejects_asconf_gets_no_more() {
             &asconf.expect("a question"),
         )),
     };
-    let packet = pair.alices_packet(|_, packet| packet.push(&error_chunk).expect("room"));
-    pair.bob_hears(0, &packet);
+    let packet = pair.packet_from_alice(|_, packet| packet.push(&error_chunk).expect("room"));
+    pair.deliver_to_bob(0, &packet);
     assert_eq!(pair.bobs().addresses.deadline(), None);
     let mut bob = pair.bob.association_mut(ID).expect("it lives");
     assert_eq!(
@@ -642,7 +649,7 @@ fn handshake_negotiates_authentication_without_errors() {
         events.iter().all(|event| !matches!(event, Event::PeerError(_))),
         "{events:?}"
     );
-    let chunk = pair.vouched(&ShutdownAck);
+    let chunk = pair.authenticated(&ShutdownAck);
     let packet = Packet::parse(&chunk).expect("in order");
     let first = packet.chunks().flatten().next().map(RawChunk::decode);
     assert!(matches!(first, Some(Ok(Chunk::Auth(_)))));
@@ -656,13 +663,13 @@ fn asconf_ack_does_not_confirm_a_reused_path_id() {
     let mut alice = pair.alice.association_mut(ID).expect("it lives");
     assert_eq!(alice.add_local_address(at(5, 1)), Ok(()));
     drop(alice);
-    let question = said(&mut pair.alice, LATER);
+    let question = poll_packets(&mut pair.alice, LATER);
     assert_eq!(question[0].0.remote, at(0, 2), "over the path that will be gone");
 
     let mut bob = pair.bob.association_mut(ID).expect("it lives");
     assert_eq!(bob.remove_local_address(at(0, 2)), Ok(()));
     drop(bob);
-    deliver(said(&mut pair.bob, LATER), &mut pair.alice);
+    deliver(poll_packets(&mut pair.bob, LATER), &mut pair.alice);
     let first = |pair: &Pair| {
         let path = pair.alices().transfer.paths.path(PathId(0)).addr;
         (
@@ -673,7 +680,7 @@ fn asconf_ack_does_not_confirm_a_reused_path_id() {
     assert_eq!(first(&pair), (at(1, 2), Reachability::Unconfirmed));
 
     deliver(question, &mut pair.bob);
-    let answers = said(&mut pair.bob, LATER);
+    let answers = poll_packets(&mut pair.bob, LATER);
     assert!(
         answers
             .iter()
@@ -696,7 +703,7 @@ fn address_being_added_is_kept_when_the_peer_restarts() {
     let mut alices = pair.alice.association_mut(ID).expect("it lives");
     alices.add_local_address(at(1, 1)).expect("it may be asked for");
     drop(alices);
-    pair.bob_begins_anew();
+    pair.restart_bob();
     assert!(pair.alices().addresses.local_addrs.contains(&at(1, 1)));
 }
 
@@ -707,9 +714,9 @@ fn restarted_peer_does_not_learn_a_removed_address() {
     alices.remove_local_address(at(1, 1)).expect("there is another");
     drop(alices);
     // The ASCONF is lost.
-    said(&mut pair.alice, LATER);
-    pair.bob_begins_anew();
-    assert_eq!(pair.alice_is_at(), [at(0, 1).ip()]);
+    poll_packets(&mut pair.alice, LATER);
+    pair.restart_bob();
+    assert_eq!(pair.alice_addresses_at_bob(), [at(0, 1).ip()]);
     assert_eq!(
         pair.alices().addresses.deadline(),
         None,
@@ -725,10 +732,10 @@ fn peer_restarted_at_a_removed_address_learns_the_other() {
         alices.remove_local_address(local)
     };
     assert_eq!(removed(&mut pair, at(0, 1)), Ok(()));
-    pair.talk(LATER);
-    pair.bob_begins_anew();
+    pair.exchange(LATER);
+    pair.restart_bob();
     let both = [at(0, 1).ip(), at(1, 1).ip()];
-    assert_eq!(pair.alice_is_at(), both);
-    pair.talk(LATER + Duration::from_secs(2));
+    assert_eq!(pair.alice_addresses_at_bob(), both);
+    pair.exchange(LATER + Duration::from_secs(2));
     assert_eq!(removed(&mut pair, at(0, 1)), Ok(()), "it may be removed again");
 }

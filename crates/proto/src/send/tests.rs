@@ -93,15 +93,15 @@ impl Application {
         Self::with(config())
     }
 
-    fn says(&mut self, stream: u16, length: usize) -> Result<MessageId, SendError> {
-        self.hands_over(Message::new(StreamId(stream), vec![7; length]))
+    fn enqueue(&mut self, stream: u16, length: usize) -> Result<MessageId, SendError> {
+        self.enqueue_message(Message::new(StreamId(stream), vec![7; length]))
     }
 
-    fn hands_over(&mut self, message: Message) -> Result<MessageId, SendError> {
+    fn enqueue_message(&mut self, message: Message) -> Result<MessageId, SendError> {
         self.sender.enqueue(message, &mut self.scheduler)
     }
 
-    fn sends(&mut self, path: PathId, max_chunk: usize, fragment_at: usize) -> Option<Written> {
+    fn send(&mut self, path: PathId, max_chunk: usize, fragment_at: usize) -> Option<Written> {
         let data = self
             .sender
             .send_new(path, max_chunk, fragment_at, &mut self.scheduler, NOW)?;
@@ -118,16 +118,16 @@ impl Application {
         })
     }
 
-    fn sends_all(&mut self) -> Vec<Written> {
-        iter::from_fn(|| self.sends(A, 1_000, 1_000)).collect()
+    fn send_all(&mut self) -> Vec<Written> {
+        iter::from_fn(|| self.send(A, 1_000, 1_000)).collect()
     }
 
-    fn hears(&mut self, cumulative: u64, a_rwnd: u32) -> SackOutcome {
-        self.hears_of(cumulative, &[], a_rwnd)
+    fn receive_sack(&mut self, cumulative: u64, a_rwnd: u32) -> SackOutcome {
+        self.receive_sack_with_gaps(cumulative, &[], a_rwnd)
     }
 
     /// A SACK for the first `cumulative` chunks and for `more`, counted from 1.
-    fn hears_of(&mut self, cumulative: u64, more: &[u64], a_rwnd: u32) -> SackOutcome {
+    fn receive_sack_with_gaps(&mut self, cumulative: u64, more: &[u64], a_rwnd: u32) -> SackOutcome {
         let blocks: IntervalSet = more.iter().map(|&count| nth(count).0..nth(count).0 + 1).collect();
         let sack = ValidSack {
             cumulative: nth(cumulative),
@@ -165,10 +165,10 @@ fn nth(count: u64) -> UnwrappedTsn {
 #[test]
 fn acknowledged_message_leaves_the_send_buffer() {
     let mut app = Application::new();
-    assert_eq!(app.says(3, 50), Ok(MessageId(0)));
+    assert_eq!(app.enqueue(3, 50), Ok(MessageId(0)));
     assert_eq!((app.sender.send_used(), app.sender.unsent_bytes()), (50, 50));
 
-    let written = app.sends(A, 1_000, 1_000).unwrap();
+    let written = app.send(A, 1_000, 1_000).unwrap();
     assert_eq!(
         (written.tsn, written.stream, written.ssn, written.length),
         (Tsn(1), StreamId(3), Ssn(0), 50)
@@ -186,7 +186,7 @@ fn acknowledged_message_leaves_the_send_buffer() {
     );
     assert!(app.sender.has_outstanding() && !app.sender.has_unsent());
 
-    let outcome = app.hears(1, 60_000);
+    let outcome = app.receive_sack(1, 60_000);
     assert!(outcome.cumulative_advanced);
     assert_eq!((outcome.acked_bytes, outcome.freed_bytes), (68, 50));
     assert!(app.sender.is_drained());
@@ -204,14 +204,14 @@ fn acknowledged_message_leaves_the_send_buffer() {
 #[test]
 fn fragments_on_any_path_have_consecutive_tsns() {
     let mut app = Application::new();
-    app.says(0, 2_500).unwrap();
-    app.says(1, 10).unwrap();
-    assert_eq!(app.sends(A, 999, 1_000), None, "a full piece needs a full packet");
+    app.enqueue(0, 2_500).unwrap();
+    app.enqueue(1, 10).unwrap();
+    assert_eq!(app.send(A, 999, 1_000), None, "a full piece needs a full packet");
     let pieces = [
-        app.sends(A, 1_000, 1_000),
-        app.sends(B, 516, 516),
-        app.sends(A, 1_000, 1_000),
-        app.sends(A, 64, 1_000),
+        app.send(A, 1_000, 1_000),
+        app.send(B, 516, 516),
+        app.send(A, 1_000, 1_000),
+        app.send(A, 64, 1_000),
     ];
     let pieces: Vec<_> = pieces.into_iter().flatten().collect();
     assert_eq!(
@@ -232,7 +232,7 @@ fn fragments_on_any_path_have_consecutive_tsns() {
             .all(|piece| (piece.stream, piece.ssn) == (StreamId(0), Ssn(0)))
     );
     assert_eq!(
-        app.sends(A, 1_000, 1_000).unwrap().stream,
+        app.send(A, 1_000, 1_000).unwrap().stream,
         StreamId(1),
         "others wait for the end"
     );
@@ -243,13 +243,13 @@ fn fragments_on_any_path_have_consecutive_tsns() {
 #[test]
 fn only_ordered_messages_use_stream_sequence_numbers() {
     let mut app = Application::new();
-    app.says(0, 1).unwrap();
-    app.hands_over(Message::new(StreamId(0), "now").unordered())
+    app.enqueue(0, 1).unwrap();
+    app.enqueue_message(Message::new(StreamId(0), "now").unordered())
         .unwrap();
-    app.says(0, 1).unwrap();
-    app.says(1, 1).unwrap();
+    app.enqueue(0, 1).unwrap();
+    app.enqueue(1, 1).unwrap();
     let numbers: Vec<_> = app
-        .sends_all()
+        .send_all()
         .iter()
         .map(|sent| (sent.flags.unordered, sent.ssn.0))
         .collect();
@@ -260,12 +260,12 @@ fn only_ordered_messages_use_stream_sequence_numbers() {
 fn i_bit_is_set_only_on_the_last_fragment() {
     let mut app = Application::new();
     let message = Message::new(StreamId(0), vec![0; 1_500]).with_ppid(Ppid(9));
-    app.hands_over(Message {
+    app.enqueue_message(Message {
         acknowledge_at_once: true,
         ..message
     })
     .unwrap();
-    let asked: Vec<_> = app.sends_all().iter().map(|sent| sent.flags.immediate).collect();
+    let asked: Vec<_> = app.send_all().iter().map(|sent| sent.flags.immediate).collect();
     assert_eq!(asked, [false, true]);
 }
 
@@ -277,12 +277,12 @@ fn invalid_messages_are_refused_by_the_sender() {
         max_message: 800,
         ..config()
     });
-    assert_eq!(app.says(0, 0), Err(SendError::Empty));
-    assert_eq!(app.says(10, 1), Err(SendError::InvalidStream { streams: 10 }));
-    assert_eq!(app.says(0, 801), Err(SendError::TooLarge { max: 800 }));
-    app.says(0, 800).unwrap();
-    assert_eq!(app.says(0, 201), Err(SendError::BufferFull));
-    app.says(0, 200).unwrap();
+    assert_eq!(app.enqueue(0, 0), Err(SendError::Empty));
+    assert_eq!(app.enqueue(10, 1), Err(SendError::InvalidStream { streams: 10 }));
+    assert_eq!(app.enqueue(0, 801), Err(SendError::TooLarge { max: 800 }));
+    app.enqueue(0, 800).unwrap();
+    assert_eq!(app.enqueue(0, 201), Err(SendError::BufferFull));
+    app.enqueue(0, 200).unwrap();
     assert_eq!(app.sender.free_space(), 0);
 
     let mut tiny = Application::with(SenderConfig {
@@ -290,7 +290,7 @@ fn invalid_messages_are_refused_by_the_sender() {
         ..config()
     });
     assert_eq!(
-        tiny.says(0, 101),
+        tiny.enqueue(0, 101),
         Err(SendError::TooLarge { max: 100 }),
         "waiting would not help"
     );
@@ -304,37 +304,37 @@ fn closed_window_permits_only_one_probe() {
         ..config()
     });
     for _ in 0..4 {
-        app.says(0, 90).unwrap();
+        app.enqueue(0, 90).unwrap();
     }
     assert_eq!(
-        app.sends_all().len(),
+        app.send_all().len(),
         1,
         "ten bytes are left, the next needs ninety"
     );
     assert!(!app.sender.may_send_new());
 
-    app.hears(1, 0);
+    app.receive_sack(1, 0);
     assert!(
         app.sender.may_send_new(),
         "nothing is outstanding: a probe may go"
     );
-    assert_eq!(app.sends_all().len(), 1);
+    assert_eq!(app.send_all().len(), 1);
     assert!(!app.sender.may_send_new());
 
-    app.hears(2, 5_000);
-    assert_eq!(app.sends_all().len(), 2);
+    app.receive_sack(2, 5_000);
+    assert_eq!(app.send_all().len(), 2);
 }
 
 //= rfc9260 6.1-10
 #[test]
 fn small_window_is_not_used_while_data_is_in_flight() {
     let mut app = Application::new();
-    app.says(0, 40_000).unwrap();
-    assert_eq!(app.sends_all().len(), 41);
+    app.enqueue(0, 40_000).unwrap();
+    assert_eq!(app.send_all().len(), 41);
     for _ in 0..30 {
-        app.says(0, 100).unwrap();
+        app.enqueue(0, 100).unwrap();
     }
-    app.hears(20, 20_664 + 150);
+    app.receive_sack(20, 20_664 + 150);
     assert_eq!(
         app.sender.peer_window(),
         150 + 344,
@@ -344,7 +344,7 @@ fn small_window_is_not_used_while_data_is_in_flight() {
         !app.sender.may_send_new(),
         "several messages would fit, but not a full packet"
     );
-    app.hears(41, 494);
+    app.receive_sack(41, 494);
     assert!(app.sender.may_send_new(), "no further SACK is to be expected");
 }
 
@@ -353,10 +353,10 @@ fn small_window_is_not_used_while_data_is_in_flight() {
 fn lost_chunks_leave_flight_size_but_stay_queued() {
     let mut app = Application::new();
     for _ in 0..5 {
-        app.says(0, 100).unwrap();
+        app.enqueue(0, 100).unwrap();
     }
-    app.sends_all();
-    app.hears_of(1, &[3, 5], 10_000);
+    app.send_all();
+    app.receive_sack_with_gaps(1, &[3, 5], 10_000);
     let lost = app.sender.lose_all(A);
     assert_eq!((lost.bytes, lost.chunks, lost.highest), (232, 2, Some(nth(4))));
     assert_eq!(
@@ -385,8 +385,8 @@ fn lost_chunks_leave_flight_size_but_stay_queued() {
 #[test]
 fn moved_chunk_has_the_i_bit() {
     let mut app = Application::new();
-    app.says(0, 100).unwrap();
-    app.sends_all();
+    app.enqueue(0, 100).unwrap();
+    app.send_all();
     assert!(app.sender.moved(nth(1), B, NOW).flags().immediate);
     assert_eq!((app.sender.in_flight(A), app.sender.in_flight(B)), (0, 116));
 }
@@ -395,9 +395,9 @@ fn moved_chunk_has_the_i_bit() {
 fn ack_of_a_duplicated_chunk_makes_no_path_ack() {
     let mut app = Application::new();
     for _ in 0..3 {
-        app.says(0, 50).unwrap();
+        app.enqueue(0, 50).unwrap();
     }
-    app.sends_all();
+    app.send_all();
     let on_b = |from, app: &Application| app.sender.in_flight_elsewhere(from, B);
     assert_eq!(on_b(None, &app), nth(1));
     assert_eq!(app.sender.duplicate(nth(1)).tsn(), nth(1).wrap());
@@ -408,9 +408,9 @@ fn ack_of_a_duplicated_chunk_makes_no_path_ack() {
         "the next new one"
     );
     assert_eq!((app.sender.in_flight(A), app.sender.in_flight(B)), (3 * 68, 0));
-    assert_eq!(app.hears(1, 1_000).freed_bytes, 50);
+    assert_eq!(app.receive_sack(1, 1_000).freed_bytes, 50);
     assert!(app.sender.path_acks().is_empty(), "{:?}", app.sender.path_acks());
-    app.hears(3, 1_000);
+    app.receive_sack(3, 1_000);
     assert_eq!(app.sender.path_acks()[0].newly_acked, 2 * 68);
 }
 
@@ -418,14 +418,14 @@ fn ack_of_a_duplicated_chunk_makes_no_path_ack() {
 fn queued_bytes_and_low_water_are_reported_per_stream() {
     let mut app = Application::new();
     app.sender.set_low_water(StreamId(4), 60).unwrap();
-    app.says(1, 100).unwrap();
-    app.says(4, 50).unwrap();
-    app.says(4, 50).unwrap();
+    app.enqueue(1, 100).unwrap();
+    app.enqueue(4, 50).unwrap();
+    app.enqueue(4, 50).unwrap();
     assert_eq!(app.sender.queues(), [(StreamId(1), 100), (StreamId(4), 100)]);
-    app.sends(A, 1_000, 1_000).unwrap();
+    app.send(A, 1_000, 1_000).unwrap();
     assert_eq!(app.sender.queues(), [(StreamId(4), 100)]);
     assert_eq!(app.sender.next_low_stream(), None);
-    app.sends(A, 1_000, 1_000).unwrap();
+    app.send(A, 1_000, 1_000).unwrap();
     assert_eq!(app.sender.next_low_stream(), Some(StreamId(4)));
     assert_eq!(app.sender.next_low_stream(), None, "once");
     assert_eq!(
@@ -439,11 +439,11 @@ fn queued_bytes_and_low_water_are_reported_per_stream() {
 fn stale_sack_is_ignored() {
     let mut app = Application::new();
     for _ in 0..3 {
-        app.says(0, 100).unwrap();
+        app.enqueue(0, 100).unwrap();
     }
-    app.sends_all();
-    app.hears(2, 10_000);
-    assert_eq!(app.hears_of(1, &[3], 0), SackOutcome::default());
+    app.send_all();
+    app.receive_sack(2, 10_000);
+    assert_eq!(app.receive_sack_with_gaps(1, &[3], 0), SackOutcome::default());
     assert_eq!(app.sender.peer_window(), 9_900);
     assert!(app.sender.path_acks().is_empty());
 }
@@ -453,10 +453,10 @@ fn stale_sack_is_ignored() {
 fn shutdown_advances_only_the_cumulative_ack() {
     let mut app = Application::new();
     for _ in 0..4 {
-        app.says(0, 100).unwrap();
+        app.enqueue(0, 100).unwrap();
     }
-    app.sends_all();
-    app.hears_of(0, &[2, 4], 1_000);
+    app.send_all();
+    app.receive_sack_with_gaps(0, &[2, 4], 1_000);
     let window = app.sender.peer_window();
     let outcome = app.sender.on_cumulative(nth(2), &mut app.scheduler);
     assert_eq!(
@@ -481,7 +481,7 @@ fn shutdown_advances_only_the_cumulative_ack() {
 fn messages_on_refused_streams_are_returned() {
     let mut app = Application::new();
     for stream in [0, 7, 2, 7] {
-        app.says(stream, 10).unwrap();
+        app.enqueue(stream, 10).unwrap();
     }
     let refused = app.sender.negotiated(2, 5_000, false, &mut app.scheduler);
     let streams: Vec<_> = refused
@@ -490,21 +490,21 @@ fn messages_on_refused_streams_are_returned() {
         .collect();
     assert_eq!(streams, [(2, 2), (1, 7), (3, 7)]);
     assert_eq!((app.sender.unsent_bytes(), app.sender.peer_window()), (10, 5_000));
-    assert_eq!(app.says(2, 1), Err(SendError::InvalidStream { streams: 2 }));
-    assert_eq!(app.sends_all().len(), 1);
+    assert_eq!(app.enqueue(2, 1), Err(SendError::InvalidStream { streams: 2 }));
+    assert_eq!(app.send_all().len(), 1);
 }
 
 #[test]
 fn unacknowledged_messages_are_listed() {
     let mut app = Application::new();
     for length in [100, 2_000, 100, 300] {
-        app.says(0, length).unwrap();
+        app.enqueue(0, length).unwrap();
     }
-    app.sends_all();
-    app.says(1, 5_000).unwrap();
-    app.sends(A, 1_000, 1_000).unwrap();
-    app.says(2, 77).unwrap();
-    app.hears_of(2, &[5], 10_000);
+    app.send_all();
+    app.enqueue(1, 5_000).unwrap();
+    app.send(A, 1_000, 1_000).unwrap();
+    app.enqueue(2, 77).unwrap();
+    app.receive_sack_with_gaps(2, &[5], 10_000);
     let left: Vec<_> = app.sender.unacknowledged().collect();
     let message = |id, stream, bytes, sent| Unacknowledged {
         message: MessageId(id),
@@ -532,18 +532,18 @@ fn stream_has_at_most_65535_outstanding_ordered_messages() {
     };
     let mut app = Application::with(config);
     for _ in 0..65_536 {
-        app.says(0, 1).unwrap();
+        app.enqueue(0, 1).unwrap();
     }
-    app.says(1, 1).unwrap();
-    let sent = app.sends_all();
+    app.enqueue(1, 1).unwrap();
+    let sent = app.send_all();
     let on = |stream| {
         sent.iter()
             .filter(|chunk| chunk.stream == StreamId(stream))
             .count()
     };
     assert_eq!((on(0), on(1)), (65_535, 1), "the other stream does not wait");
-    app.hears(1, 1_000_000);
-    let sent = app.sends_all();
+    app.receive_sack(1, 1_000_000);
+    let sent = app.send_all();
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0].stream, StreamId(0));
 }
@@ -551,8 +551,8 @@ fn stream_has_at_most_65535_outstanding_ordered_messages() {
 #[test]
 fn chunks_of_a_failed_path_are_retransmitted_on_another() {
     let mut app = Application::new();
-    app.says(0, 100).unwrap();
-    app.sends_all();
+    app.enqueue(0, 100).unwrap();
+    app.send_all();
     assert_eq!(app.sender.lose_all(A).chunks, 1);
     assert_eq!((app.sender.in_flight(A), app.sender.queued(A)), (0, 116));
     app.sender.send_again(nth(1), B, NOW);
@@ -560,7 +560,7 @@ fn chunks_of_a_failed_path_are_retransmitted_on_another() {
 }
 
 /// Sends all chunks. Returns the stream id, MID and FSN of each.
-fn sends_interleaved(app: &mut Application) -> Vec<(u16, u32, u32)> {
+fn send_interleaved(app: &mut Application) -> Vec<(u16, u32, u32)> {
     let mut sent = Vec::new();
     while let Some(data) = app.sender.send_new(A, 1_000, 1_000, &mut app.scheduler, NOW) {
         let UserData::IData(data) = data else {
@@ -581,13 +581,13 @@ fn interleaving(peer_window: u32) -> Application {
 #[test]
 fn i_data_has_mids_per_stream_and_fsns_per_message() {
     let mut app = interleaving(100_000);
-    app.says(3, 2_500).unwrap();
-    app.says(3, 10).unwrap();
-    app.says(5, 1_500).unwrap();
-    app.hands_over(Message::new(StreamId(5), vec![7; 10]).unordered())
+    app.enqueue(3, 2_500).unwrap();
+    app.enqueue(3, 10).unwrap();
+    app.enqueue(5, 1_500).unwrap();
+    app.enqueue_message(Message::new(StreamId(5), vec![7; 10]).unordered())
         .unwrap();
     assert_eq!(
-        sends_interleaved(&mut app),
+        send_interleaved(&mut app),
         [
             (3, 0, 0),
             (5, 0, 0),
@@ -603,8 +603,8 @@ fn i_data_has_mids_per_stream_and_fsns_per_message() {
 #[test]
 fn i_data_header_counts_in_flight() {
     let mut app = interleaving(100_000);
-    app.says(0, 2_500).unwrap();
-    sends_interleaved(&mut app);
+    app.enqueue(0, 2_500).unwrap();
+    send_interleaved(&mut app);
     assert_eq!(app.sender.in_flight(A), 2_500 + 3 * 20);
 }
 
@@ -612,10 +612,10 @@ fn i_data_header_counts_in_flight() {
 #[test]
 fn messages_are_begun_only_if_they_fit_the_peer_window() {
     let mut app = interleaving(5_000);
-    app.says(1, 3_000).unwrap();
-    app.says(2, 3_000).unwrap();
-    app.says(3, 100).unwrap();
-    let sent = sends_interleaved(&mut app);
+    app.enqueue(1, 3_000).unwrap();
+    app.enqueue(2, 3_000).unwrap();
+    app.enqueue(3, 100).unwrap();
+    let sent = send_interleaved(&mut app);
     assert_eq!(
         sent,
         [(1, 0, 0), (1, 0, 1), (3, 0, 0), (1, 0, 2), (1, 0, 3), (2, 0, 0)]
@@ -655,9 +655,9 @@ fn million_messages_leave_no_memory_allocated() {
     let mut sent = 0;
     while sent < 1_000_000 {
         for _ in 0..=rng.below(200) {
-            let _ = app.says(rng.below(10) as u16, 64);
+            let _ = app.enqueue(rng.below(10) as u16, 64);
         }
-        sent += app.sends_all().len() as u64;
+        sent += app.send_all().len() as u64;
         let sack = ValidSack {
             cumulative: nth(sent),
             a_rwnd: 1_000_000,
@@ -708,7 +708,7 @@ fn messages_sent_ahead_stay_within_half_the_ssn_space() {
     };
     let mut app = Application::with(config);
     for _ in 0..40_000 {
-        app.says(0, 1).unwrap();
+        app.enqueue(0, 1).unwrap();
     }
     let mut leaves_behind = |chunks: u64| {
         let ahead = Ahead {

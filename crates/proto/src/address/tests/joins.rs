@@ -1,10 +1,10 @@
 //! Tests of joins: which packets make the peer add their source address, and when a join is sent.
 
-use super::rules::{adds, questions, says};
+use super::rules::{add_alice_address, asconfs, send_message};
 use super::*;
 
 /// A path on which Bob receives Alice's packets from another port of her known address.
-fn seen(port: u16) -> PathAddr {
+fn path_from_port(port: u16) -> PathAddr {
     PathAddr {
         local: at(0, 2),
         remote: SocketAddr::new(at(0, 1).ip(), port),
@@ -12,25 +12,25 @@ fn seen(port: u16) -> PathAddr {
 }
 
 /// Alice's ASCONF with the next serial number plus `number`, which requests to add the source address of its packet.
-fn join(pair: &Pair, number: u32) -> Vec<u8> {
-    let mut question = pair.question(&one(|list| list.push_add_address(about(0, "0.0.0.0"))));
-    question.number = AsconfNumber(question.number.0.wrapping_add(number));
-    question.address = [0, 0, 0, 0].into();
-    pair.vouched(&question)
+fn join_packet(pair: &Pair, number: u32) -> Vec<u8> {
+    let mut asconf = pair.asconf(&one(|list| list.push_add_address(about(0, "0.0.0.0"))));
+    asconf.number = AsconfNumber(asconf.number.0.wrapping_add(number));
+    asconf.address = [0, 0, 0, 0].into();
+    pair.authenticated(&asconf)
 }
 
 /// Delivers `bytes` to Bob over `path`. Returns the destinations of his replies.
-fn answers(pair: &mut Pair, path: PathAddr, bytes: &[u8]) -> Vec<SocketAddr> {
+fn reply_destinations(pair: &mut Pair, path: PathAddr, bytes: &[u8]) -> Vec<SocketAddr> {
     pair.bob.handle_datagram(LATER, path, Ecn::NotCapable, bytes);
-    let answers = said(&mut pair.bob, LATER);
+    let answers = poll_packets(&mut pair.bob, LATER);
     answers.iter().map(|(path, _)| path.remote).collect()
 }
 
 /// Delivers a packet from Alice's known address to Bob.
-fn hears_at_known_address(pair: &mut Pair) {
-    let data = says(&mut pair.alice, "from where I was");
+fn deliver_from_known_address(pair: &mut Pair) {
+    let data = send_message(&mut pair.alice, "from where I was");
     deliver(data, &mut pair.bob);
-    said(&mut pair.bob, LATER);
+    poll_packets(&mut pair.bob, LATER);
 }
 
 fn remotes(pair: &Pair) -> Vec<SocketAddr> {
@@ -38,18 +38,18 @@ fn remotes(pair: &Pair) -> Vec<SocketAddr> {
 }
 
 /// Advances Alice's time for `seconds` while all her packets are lost. Returns the packets and their times.
-fn speaks_to_nobody(pair: &mut Pair, seconds: u64) -> Vec<(Instant, PathAddr, Vec<u8>)> {
+fn run_alice_alone(pair: &mut Pair, seconds: u64) -> Vec<(Instant, PathAddr, Vec<u8>)> {
     let mut sent = Vec::new();
     for step in 0..seconds * 100 {
         let now = LATER + Duration::from_millis(10 * step);
         pair.alice.handle_timeout(now);
-        let packets = said(&mut pair.alice, now);
+        let packets = poll_packets(&mut pair.alice, now);
         sent.extend(packets.into_iter().map(|(path, bytes)| (now, path, bytes)));
     }
     sent
 }
 
-fn holds(bytes: &[u8], wanted: u8) -> bool {
+fn contains_chunk(bytes: &[u8], wanted: u8) -> bool {
     let packet = Packet::parse(bytes).expect("in order");
     packet.chunks().flatten().any(|raw| raw.kind == wanted)
 }
@@ -58,28 +58,31 @@ fn holds(bytes: &[u8], wanted: u8) -> bool {
 #[test]
 fn join_from_another_port_of_a_known_address_is_a_second_path() {
     let mut pair = Pair::with(1);
-    let packet = join(&pair, 0);
-    let answered = answers(&mut pair, seen(40_001), &packet);
-    assert!(answered.contains(&seen(40_001).remote), "{answered:?}");
-    assert_eq!(remotes(&pair), [at(0, 1), seen(40_001).remote]);
+    let packet = join_packet(&pair, 0);
+    let answered = reply_destinations(&mut pair, path_from_port(40_001), &packet);
+    assert!(answered.contains(&path_from_port(40_001).remote), "{answered:?}");
+    assert_eq!(remotes(&pair), [at(0, 1), path_from_port(40_001).remote]);
 }
 
 #[test]
 fn packet_from_another_port_is_not_followed_while_the_known_one_is_heard() {
     let mut pair = Pair::with(1);
-    hears_at_known_address(&mut pair);
-    let heartbeat = pair.alices_packet(|_, packet| {
+    deliver_from_known_address(&mut pair);
+    let heartbeat = pair.packet_from_alice(|_, packet| {
         packet
             .push(&anabranch_wire::Heartbeat { info: b"info" })
             .expect("room");
     });
-    assert_eq!(answers(&mut pair, seen(40_001), &heartbeat), []);
+    assert_eq!(
+        reply_destinations(&mut pair, path_from_port(40_001), &heartbeat),
+        []
+    );
     assert_eq!(remotes(&pair), [at(0, 1)]);
     // After a minute without packets from the known port, the path moves to the other port.
     let later = LATER + Duration::from_secs(60);
     pair.bob
-        .handle_datagram(later, seen(40_001), Ecn::NotCapable, &heartbeat);
-    assert_eq!(remotes(&pair), [seen(40_001).remote]);
+        .handle_datagram(later, path_from_port(40_001), Ecn::NotCapable, &heartbeat);
+    assert_eq!(remotes(&pair), [path_from_port(40_001).remote]);
 }
 
 /// A repeated ASCONF adds no path, because its serial number was accepted already. Its sender may have moved before it
@@ -87,18 +90,18 @@ fn packet_from_another_port_is_not_followed_while_the_known_one_is_heard() {
 #[test]
 fn copy_of_an_answered_join_gets_the_answer_where_it_came_from_and_adds_nothing() {
     let mut pair = Pair::with(1);
-    hears_at_known_address(&mut pair);
-    let packet = join(&pair, 0);
-    answers(&mut pair, seen(40_001), &packet);
+    deliver_from_known_address(&mut pair);
+    let packet = join_packet(&pair, 0);
+    reply_destinations(&mut pair, path_from_port(40_001), &packet);
     let before = remotes(&pair);
     for path in [
-        seen(40_002),
+        path_from_port(40_002),
         PathAddr {
             remote: at(9, 9),
-            ..seen(0)
+            ..path_from_port(0)
         },
     ] {
-        assert_eq!(answers(&mut pair, path, &packet), [path.remote]);
+        assert_eq!(reply_destinations(&mut pair, path, &packet), [path.remote]);
         assert_eq!(remotes(&pair), before);
     }
 }
@@ -106,15 +109,15 @@ fn copy_of_an_answered_join_gets_the_answer_where_it_came_from_and_adds_nothing(
 #[test]
 fn join_that_is_not_authenticated_or_out_of_order_is_ignored() {
     let mut pair = Pair::with(1);
-    hears_at_known_address(&mut pair);
-    let question = pair.question(&one(|list| list.push_add_address(about(0, "0.0.0.0"))));
-    let bare = pair.alices_packet(|_, packet| packet.push(&question).expect("room"));
-    let mut forged = join(&pair, 0);
+    deliver_from_known_address(&mut pair);
+    let asconf = pair.asconf(&one(|list| list.push_add_address(about(0, "0.0.0.0"))));
+    let bare = pair.packet_from_alice(|_, packet| packet.push(&asconf).expect("room"));
+    let mut forged = join_packet(&pair, 0);
     // A byte of the HMAC: after the common header, the chunk header, and the ids of key and HMAC.
     forged[12 + 8] ^= 1;
     reseal(&mut forged);
-    for packet in [bare, forged, join(&pair, 1), join(&pair, u32::MAX)] {
-        assert_eq!(answers(&mut pair, seen(40_001), &packet), []);
+    for packet in [bare, forged, join_packet(&pair, 1), join_packet(&pair, u32::MAX)] {
+        assert_eq!(reply_destinations(&mut pair, path_from_port(40_001), &packet), []);
         assert_eq!(remotes(&pair), [at(0, 1)]);
     }
 }
@@ -124,23 +127,23 @@ fn join_that_is_not_authenticated_or_out_of_order_is_ignored() {
 fn join_takes_the_place_of_a_path_to_the_same_address_that_does_not_work() {
     let mut pair = Pair::with(1);
     for number in 0..30 {
-        let packet = join(&pair, number);
-        answers(&mut pair, seen(40_000 + number as u16), &packet);
+        let packet = join_packet(&pair, number);
+        reply_destinations(&mut pair, path_from_port(40_000 + number as u16), &packet);
     }
     // The second path was never confirmed, so each join replaced it.
-    assert_eq!(remotes(&pair), [at(0, 1), seen(40_029).remote]);
+    assert_eq!(remotes(&pair), [at(0, 1), path_from_port(40_029).remote]);
 }
 
 #[test]
 fn joins_from_everywhere_leave_as_many_paths_as_there_may_be() {
     let mut pair = Pair::with(1);
     for number in 0..100 {
-        let packet = join(&pair, number);
+        let packet = join_packet(&pair, number);
         let path = PathAddr {
             remote: at(100 + number as u8, 1),
-            ..seen(0)
+            ..path_from_port(0)
         };
-        answers(&mut pair, path, &packet);
+        reply_destinations(&mut pair, path, &packet);
     }
     let remotes = remotes(&pair);
     assert_eq!(remotes.len(), 16);
@@ -153,16 +156,16 @@ fn joins_from_everywhere_leave_as_many_paths_as_there_may_be() {
 #[test]
 fn deleted_address_takes_the_paths_along_that_joined_from_there() {
     let mut pair = Pair::with(1);
-    let packet = join(&pair, 0);
+    let packet = join_packet(&pair, 0);
     let path = PathAddr {
         remote: at(7, 1),
-        ..seen(0)
+        ..path_from_port(0)
     };
-    answers(&mut pair, path, &packet);
-    let mut question = pair.question(&one(|list| list.push_delete_address(about(1, "10.7.0.1"))));
-    question.number = AsconfNumber(question.number.0.wrapping_add(1));
-    let packet = pair.vouched(&question);
-    pair.bob_hears(0, &packet);
+    reply_destinations(&mut pair, path, &packet);
+    let mut asconf = pair.asconf(&one(|list| list.push_delete_address(about(1, "10.7.0.1"))));
+    asconf.number = AsconfNumber(asconf.number.0.wrapping_add(1));
+    let packet = pair.authenticated(&asconf);
+    pair.deliver_to_bob(0, &packet);
     assert_eq!(remotes(&pair), [at(0, 1)]);
 }
 
@@ -170,8 +173,8 @@ fn deleted_address_takes_the_paths_along_that_joined_from_there() {
 #[test]
 fn joins_without_an_answer_are_one_asconf_at_growing_intervals() {
     let mut pair = Pair::with(1);
-    says(&mut pair.alice, "which nobody hears");
-    let sent = speaks_to_nobody(&mut pair, 20);
+    send_message(&mut pair.alice, "which nobody hears");
+    let sent = run_alice_alone(&mut pair, 20);
     let mut joins: Vec<(Instant, Vec<u8>)> = Vec::new();
     for (at, _, bytes) in &sent {
         let packet = Packet::parse(bytes).expect("in order");
@@ -190,9 +193,12 @@ fn no_join_leaves_while_shutdown_is_under_way() {
     let mut alice = pair.alice.association_mut(ID).expect("it lives");
     alice.shutdown();
     drop(alice);
-    let sent = speaks_to_nobody(&mut pair, 20);
-    assert!(sent.iter().any(|(.., bytes)| holds(bytes, kind::SHUTDOWN)));
-    assert!(!sent.iter().any(|(.., bytes)| holds(bytes, kind::ASCONF)));
+    let sent = run_alice_alone(&mut pair, 20);
+    assert!(
+        sent.iter()
+            .any(|(.., bytes)| contains_chunk(bytes, kind::SHUTDOWN))
+    );
+    assert!(!sent.iter().any(|(.., bytes)| contains_chunk(bytes, kind::ASCONF)));
 }
 
 //= rfc5061 5.1-12
@@ -210,8 +216,8 @@ fn join_without_an_answer_gives_way_to_a_request() {
         for endpoint in [&mut pair.alice, &mut pair.bob] {
             endpoint.handle_timeout(now);
         }
-        let sent = said(&mut pair.alice, now);
-        for (number, ..) in questions(&sent) {
+        let sent = poll_packets(&mut pair.alice, now);
+        for (number, ..) in asconfs(&sent) {
             numbers.push(number);
         }
         let passes = |packet: &(PathAddr, Vec<u8>)| packet.0.local == at(0, 1);
@@ -219,12 +225,12 @@ fn join_without_an_answer_gives_way_to_a_request() {
             pair.bob
                 .handle_datagram(now, path.reversed(), Ecn::NotCapable, &bytes);
         }
-        for (path, bytes) in said(&mut pair.bob, now) {
+        for (path, bytes) in poll_packets(&mut pair.bob, now) {
             pair.alice
                 .handle_datagram(now, path.reversed(), Ecn::NotCapable, &bytes);
         }
         if numbers.len() == 1 {
-            adds(&mut pair, at(2, 1));
+            add_alice_address(&mut pair, at(2, 1));
             numbers.push(0);
         }
         is_added = pair.alices().addresses.local_addrs.contains(&at(2, 1));
@@ -239,13 +245,13 @@ fn listed_address_without_proof_gets_no_joins_from_who_was_called() {
     let mut pair = Pair::with(1);
     let mut requests = ParameterWriter::new();
     requests.push_add_address(about(1, "10.7.0.1"));
-    assert_eq!(pair.asks(&requests), "[]");
+    assert_eq!(pair.response_to(&requests), "[]");
     let mut to_victim = Vec::new();
     for step in 0..20_000 {
         let now = LATER + Duration::from_millis(10 * step);
         pair.alice.handle_timeout(now);
         pair.bob.handle_timeout(now);
-        let sent = said(&mut pair.bob, now);
+        let sent = poll_packets(&mut pair.bob, now);
         let (there, back): (Vec<_>, Vec<_>) = sent
             .into_iter()
             .partition(|(path, _)| path.remote.ip() == at(7, 1).ip());
@@ -254,11 +260,19 @@ fn listed_address_without_proof_gets_no_joins_from_who_was_called() {
             pair.alice
                 .handle_datagram(now, path.reversed(), Ecn::NotCapable, &bytes);
         }
-        for (path, bytes) in said(&mut pair.alice, now) {
+        for (path, bytes) in poll_packets(&mut pair.alice, now) {
             pair.bob
                 .handle_datagram(now, path.reversed(), Ecn::NotCapable, &bytes);
         }
     }
-    assert!(to_victim.iter().any(|(_, bytes)| holds(bytes, kind::HEARTBEAT)));
-    assert!(!to_victim.iter().any(|(_, bytes)| holds(bytes, kind::ASCONF)));
+    assert!(
+        to_victim
+            .iter()
+            .any(|(_, bytes)| contains_chunk(bytes, kind::HEARTBEAT))
+    );
+    assert!(
+        !to_victim
+            .iter()
+            .any(|(_, bytes)| contains_chunk(bytes, kind::ASCONF))
+    );
 }

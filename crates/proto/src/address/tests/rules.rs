@@ -5,21 +5,21 @@ use super::*;
 use crate::AddressError;
 
 /// Alice has a socket at `address` and adds it to the association.
-pub(super) fn adds(pair: &mut Pair, address: SocketAddr) {
+pub(super) fn add_alice_address(pair: &mut Pair, address: SocketAddr) {
     pair.alice.add_local(address);
     let mut alice = pair.alice.association_mut(ID).expect("it lives");
     alice.add_local_address(address).expect("agreed");
 }
 
-pub(super) fn says(endpoint: &mut Endpoint, text: &'static str) -> Vec<(PathAddr, Vec<u8>)> {
+pub(super) fn send_message(endpoint: &mut Endpoint, text: &'static str) -> Vec<(PathAddr, Vec<u8>)> {
     let mut association = endpoint.association_mut(ID).expect("it lives");
     association.send(Message::new(StreamId(0), text)).expect("room");
     drop(association);
-    said(endpoint, LATER)
+    poll_packets(endpoint, LATER)
 }
 
 /// The ASCONF chunks among `packets`: serial number, address, and correlation ids of the requests.
-pub(super) fn questions(packets: &[(PathAddr, Vec<u8>)]) -> Vec<(u32, IpAddr, Vec<u32>)> {
+pub(super) fn asconfs(packets: &[(PathAddr, Vec<u8>)]) -> Vec<(u32, IpAddr, Vec<u32>)> {
     let mut found = Vec::new();
     for (_, bytes) in packets {
         let packet = Packet::parse(bytes).expect("in order");
@@ -39,18 +39,18 @@ pub(super) fn questions(packets: &[(PathAddr, Vec<u8>)]) -> Vec<(u32, IpAddr, Ve
 fn asconf_numbers_start_at_the_initial_tsn() {
     let mut pair = Pair::with(1);
     let first = pair.alices().local.initial_tsn.0;
-    adds(&mut pair, at(2, 1));
-    adds(&mut pair, at(3, 1));
-    let sent = said(&mut pair.alice, LATER);
+    add_alice_address(&mut pair, at(2, 1));
+    add_alice_address(&mut pair, at(3, 1));
+    let sent = poll_packets(&mut pair.alice, LATER);
     // The request to add the source address of the packet follows them.
-    assert_eq!(questions(&sent), [(first, at(0, 1).ip(), vec![0, 1, 2])]);
+    assert_eq!(asconfs(&sent), [(first, at(0, 1).ip(), vec![0, 1, 2])]);
     let rto = pair.alices().path_facts()[0].rto;
     assert_eq!(pair.alices().addresses.deadline(), Some(LATER + rto), "T4 runs");
     // The ASCONF ACK is late, and the timeout counts as an error until it arrives.
     pair.alice.handle_timeout(LATER + rto);
     assert_eq!(pair.alices().path_facts()[0].errors, 1);
     deliver(sent, &mut pair.bob);
-    let answer = said(&mut pair.bob, LATER);
+    let answer = poll_packets(&mut pair.bob, LATER);
     deliver(answer, &mut pair.alice);
     assert_eq!(pair.alices().addresses.deadline(), None, "T4 is stopped");
     assert_eq!(
@@ -60,11 +60,11 @@ fn asconf_numbers_start_at_the_initial_tsn() {
         ),
         (0, 0)
     );
-    pair.talk(LATER);
-    adds(&mut pair, at(4, 1));
-    let sent = said(&mut pair.alice, LATER);
+    pair.exchange(LATER);
+    add_alice_address(&mut pair, at(4, 1));
+    let sent = poll_packets(&mut pair.alice, LATER);
     assert_eq!(
-        questions(&sent),
+        asconfs(&sent),
         [(first.wrapping_add(1), at(0, 1).ip(), vec![0, 1])]
     );
 }
@@ -74,29 +74,29 @@ fn asconf_numbers_start_at_the_initial_tsn() {
 #[test]
 fn one_asconf_is_outstanding_at_a_time() {
     let mut pair = Pair::with(1);
-    adds(&mut pair, at(2, 1));
-    let sent = said(&mut pair.alice, LATER);
-    assert_eq!(questions(&sent).len(), 1);
-    adds(&mut pair, at(3, 1));
-    assert_eq!(questions(&said(&mut pair.alice, LATER)), []);
+    add_alice_address(&mut pair, at(2, 1));
+    let sent = poll_packets(&mut pair.alice, LATER);
+    assert_eq!(asconfs(&sent).len(), 1);
+    add_alice_address(&mut pair, at(3, 1));
+    assert_eq!(asconfs(&poll_packets(&mut pair.alice, LATER)), []);
     deliver(sent, &mut pair.bob);
-    let answer = said(&mut pair.bob, LATER);
+    let answer = poll_packets(&mut pair.bob, LATER);
     deliver(answer, &mut pair.alice);
-    assert_eq!(questions(&said(&mut pair.alice, LATER)).len(), 1);
+    assert_eq!(asconfs(&poll_packets(&mut pair.alice, LATER)).len(), 1);
 }
 
 //= rfc5061 5.3-3, 5.3-31
 #[test]
 fn added_address_is_no_source_before_the_asconf_ack() {
     let mut pair = Pair::with(1);
-    adds(&mut pair, at(2, 1));
-    let mut sent = said(&mut pair.alice, LATER);
-    sent.extend(says(&mut pair.alice, "from the old address"));
+    add_alice_address(&mut pair, at(2, 1));
+    let mut sent = poll_packets(&mut pair.alice, LATER);
+    sent.extend(send_message(&mut pair.alice, "from the old address"));
     assert!(sent.iter().all(|(path, _)| path.local == at(0, 1)), "{sent:?}");
     deliver(sent, &mut pair.bob);
-    let answer = said(&mut pair.bob, LATER);
+    let answer = poll_packets(&mut pair.bob, LATER);
     deliver(answer, &mut pair.alice);
-    let then = said(&mut pair.alice, LATER);
+    let then = poll_packets(&mut pair.alice, LATER);
     assert!(then.iter().any(|(path, _)| path.local == at(2, 1)), "{then:?}");
 }
 
@@ -104,20 +104,20 @@ fn added_address_is_no_source_before_the_asconf_ack() {
 #[test]
 fn address_being_deleted_receives_but_is_no_source() {
     let mut pair = Pair::with(2);
-    let data = says(&mut pair.bob, "to whatever address");
+    let data = send_message(&mut pair.bob, "to whatever address");
     let (_, data) = data.into_iter().next().expect("a packet");
     let mut alice = pair.alice.association_mut(ID).expect("it lives");
     alice.remove_local_address(at(1, 1)).expect("there is another");
     drop(alice);
-    let mut sent = said(&mut pair.alice, LATER);
-    assert_eq!(questions(&sent)[0].1, at(0, 1).ip(), "the address that stays");
+    let mut sent = poll_packets(&mut pair.alice, LATER);
+    assert_eq!(asconfs(&sent)[0].1, at(0, 1).ip(), "the address that stays");
     let late = PathAddr {
         local: at(1, 1),
         remote: at(1, 2),
     };
     pair.alice.handle_datagram(LATER, late, Ecn::NotCapable, &data);
-    sent.extend(said(&mut pair.alice, LATER));
-    sent.extend(says(&mut pair.alice, "and more"));
+    sent.extend(poll_packets(&mut pair.alice, LATER));
+    sent.extend(send_message(&mut pair.alice, "and more"));
     assert!(sent.iter().all(|(path, _)| path.local == at(0, 1)), "{sent:?}");
     let mut alice = pair.alice.association_mut(ID).expect("it lives");
     assert!(alice.receive().is_some());
@@ -128,9 +128,9 @@ fn address_being_deleted_receives_but_is_no_source() {
 #[test]
 fn data_to_an_address_being_added_is_accepted() {
     let mut pair = Pair::with(1);
-    adds(&mut pair, at(2, 1));
-    said(&mut pair.alice, LATER);
-    let data = says(&mut pair.bob, "to the new address");
+    add_alice_address(&mut pair, at(2, 1));
+    poll_packets(&mut pair.alice, LATER);
+    let data = send_message(&mut pair.bob, "to the new address");
     let early = PathAddr {
         local: at(2, 1),
         remote: at(0, 2),
@@ -138,7 +138,7 @@ fn data_to_an_address_being_added_is_accepted() {
     for (_, bytes) in &data {
         pair.alice.handle_datagram(LATER, early, Ecn::NotCapable, bytes);
     }
-    let answers = said(&mut pair.alice, LATER);
+    let answers = poll_packets(&mut pair.alice, LATER);
     assert!(!answers.iter().any(|(_, bytes)| words(bytes).contains("ABORT")));
     let mut alice = pair.alice.association_mut(ID).expect("it lives");
     assert!(alice.receive().is_some());
@@ -151,7 +151,7 @@ fn peer_with_unrecognized_requests_gets_no_more_asconfs() {
     let mut bob = pair.bob.association_mut(ID).expect("it lives");
     bob.add_local_address(at(2, 2)).expect("agreed");
     drop(bob);
-    let asked = questions(&said(&mut pair.bob, LATER));
+    let asked = asconfs(&poll_packets(&mut pair.bob, LATER));
     let why = anabranch_wire::CauseWriter::one(anabranch_wire::Cause::UnrecognizedParameters(&[]));
     let mut responses = ParameterWriter::new();
     responses.push_error_indication(CorrelationId(0), &why);
@@ -159,8 +159,8 @@ fn peer_with_unrecognized_requests_gets_no_more_asconfs() {
         number: AsconfNumber(asked[0].0),
         responses: responses.finish(),
     };
-    let refusal = pair.vouched(&refusal);
-    pair.bob_hears(0, &refusal);
+    let refusal = pair.authenticated(&refusal);
+    pair.deliver_to_bob(0, &refusal);
     assert!(
         !pair.bobs().addresses.local_addrs.contains(&at(2, 2)),
         "it failed"
@@ -188,22 +188,22 @@ fn only_addresses_of_this_host_are_requested() {
         Err(AddressError::UnknownAddress(strange))
     );
     drop(alice);
-    assert_eq!(questions(&said(&mut pair.alice, LATER)), []);
+    assert_eq!(asconfs(&poll_packets(&mut pair.alice, LATER)), []);
 }
 
 //= rfc5061 4.2.1-3
 #[test]
 fn wildcard_adds_the_source_of_the_packet() {
     let mut pair = Pair::with(1);
-    let question = pair.question(&one(|list| list.push_add_address(about(1, "0.0.0.0"))));
-    let packet = pair.vouched(&question);
+    let question = pair.asconf(&one(|list| list.push_add_address(about(1, "0.0.0.0"))));
+    let packet = pair.authenticated(&question);
     let moved = PathAddr {
         local: at(0, 2),
         remote: at(7, 1),
     };
     pair.bob.handle_datagram(LATER, moved, Ecn::NotCapable, &packet);
-    said(&mut pair.bob, LATER);
-    assert_eq!(pair.alice_is_at(), [at(0, 1).ip(), at(7, 1).ip()]);
+    poll_packets(&mut pair.bob, LATER);
+    assert_eq!(pair.alice_addresses_at_bob(), [at(0, 1).ip(), at(7, 1).ip()]);
 }
 
 //= rfc5061 5.1.1-4, 5.1.1-6, 5.2-6, 5.2-8, 5.2-9
@@ -219,12 +219,12 @@ fn bundled_asconfs_are_all_applied_and_acked_in_order() {
             requests.push_raw(0xc0ff, &[0, 0, 0, id]);
         }
         requests.push_add_address(about(9, &alloc::format!("10.0.1.{}", number + 1)));
-        let mut question = pair.question(&requests);
+        let mut question = pair.asconf(&requests);
         question.number = AsconfNumber(question.number.0.wrapping_add(number));
         numbers.push(question.number.0);
         asconfs.push(question);
     }
-    let packet = pair.alices_packet(|alice, packet| {
+    let packet = pair.packet_from_alice(|alice, packet| {
         let authentication = alice.authentication.as_ref().expect("offered");
         authentication.push(packet, &asconfs).expect("room");
     });
@@ -235,7 +235,7 @@ fn bundled_asconfs_are_all_applied_and_acked_in_order() {
         };
         pair.bob.handle_datagram(LATER, path, Ecn::NotCapable, packet);
         let mut found = Vec::new();
-        for (_, bytes) in said(&mut pair.bob, LATER) {
+        for (_, bytes) in poll_packets(&mut pair.bob, LATER) {
             let packet = Packet::parse(&bytes).expect("in order");
             for chunk in packet.chunks().flatten().flat_map(RawChunk::decode) {
                 if let Chunk::AsconfAck(answer) = chunk {
@@ -248,8 +248,8 @@ fn bundled_asconfs_are_all_applied_and_acked_in_order() {
     let first = answered(&mut pair, &packet);
     assert!((1..4).contains(&first.len()), "{first:?}");
     assert_eq!(first, numbers[..first.len()]);
-    assert_eq!(pair.alice_is_at().len(), 5, "all were carried out");
-    let last = pair.vouched(&asconfs[3]);
+    assert_eq!(pair.alice_addresses_at_bob().len(), 5, "all were carried out");
+    let last = pair.authenticated(&asconfs[3]);
     assert_eq!(answered(&mut pair, &last), [numbers[3]]);
 }
 
@@ -257,10 +257,10 @@ fn bundled_asconfs_are_all_applied_and_acked_in_order() {
 #[test]
 fn asconf_and_asconf_ack_follow_auth() {
     let mut pair = Pair::with(1);
-    adds(&mut pair, at(2, 1));
-    let question = said(&mut pair.alice, LATER);
+    add_alice_address(&mut pair, at(2, 1));
+    let question = poll_packets(&mut pair.alice, LATER);
     deliver(question.clone(), &mut pair.bob);
-    let answer = said(&mut pair.bob, LATER);
+    let answer = poll_packets(&mut pair.bob, LATER);
     for (packets, wanted) in [(question, kind::ASCONF), (answer, kind::ASCONF_ACK)] {
         let kinds = packets.iter().map(|(_, bytes)| {
             let chunks = Packet::parse(bytes).expect("in order").chunks().flatten();
@@ -278,16 +278,16 @@ fn asconf_ack_without_auth_is_discarded() {
     let mut bob = pair.bob.association_mut(ID).expect("it lives");
     bob.add_local_address(at(2, 2)).expect("agreed");
     drop(bob);
-    let asked = questions(&said(&mut pair.bob, LATER));
+    let asked = asconfs(&poll_packets(&mut pair.bob, LATER));
     let answer = OutboundAsconfAck {
         number: AsconfNumber(asked[0].0),
         responses: Vec::new(),
     };
-    let bare = pair.alices_packet(|_, packet| packet.push(&answer).expect("room"));
-    assert_eq!(pair.bob_hears(0, &bare), Vec::<String>::new());
+    let bare = pair.packet_from_alice(|_, packet| packet.push(&answer).expect("room"));
+    assert_eq!(pair.deliver_to_bob(0, &bare), Vec::<String>::new());
     assert!(!pair.bobs().addresses.local_addrs.contains(&at(2, 2)));
-    let genuine = pair.vouched(&answer);
-    pair.bob_hears(0, &genuine);
+    let genuine = pair.authenticated(&answer);
+    pair.deliver_to_bob(0, &genuine);
     assert!(pair.bobs().addresses.local_addrs.contains(&at(2, 2)));
 }
 
@@ -307,6 +307,6 @@ fn adaptation_layer_indication_in_an_asconf_is_ignored() {
     let mut pair = Pair::with(1);
     let mut requests = one(|list| list.push_raw(0xc006, &[0, 0, 0, 7]));
     requests.push_add_address(about(8, "10.0.1.1"));
-    assert_eq!(pair.asks(&requests), "[]");
-    assert_eq!(pair.alice_is_at().len(), 2);
+    assert_eq!(pair.response_to(&requests), "[]");
+    assert_eq!(pair.alice_addresses_at_bob().len(), 2);
 }

@@ -37,7 +37,7 @@ fn piece<'a>(tsn: u32, stream: u16, mid: u32, fsn: u32, marks: &str, payload: &'
     }
 }
 
-fn hears(host: &mut Host, chunks: &[IData<'_>]) -> Result<(), Violation> {
+fn receive(host: &mut Host, chunks: &[IData<'_>]) -> Result<(), Violation> {
     chunks.iter().try_for_each(|chunk| {
         let heard = host.receiver.on_user_data(&UserData::IData(*chunk));
         heard.map(|_| ())
@@ -45,14 +45,14 @@ fn hears(host: &mut Host, chunks: &[IData<'_>]) -> Result<(), Violation> {
 }
 
 fn violation_of(chunks: &[IData<'_>]) -> String {
-    let heard = hears(&mut host(), chunks);
+    let heard = receive(&mut host(), chunks);
     heard.map_or_else(|violation| violation.to_string(), |()| "none".to_string())
 }
 
 #[test]
 fn short_message_overtakes_a_long_one_in_transfer() {
     let mut host = host();
-    hears(
+    receive(
         &mut host,
         &[
             piece(10, 0, 0, 0, "B", b"lo"),
@@ -62,14 +62,14 @@ fn short_message_overtakes_a_long_one_in_transfer() {
     )
     .unwrap();
     assert_eq!(host.read(), ["urgent"]);
-    hears(&mut host, &[piece(13, 0, 0, 2, "E", b"g")]).unwrap();
+    receive(&mut host, &[piece(13, 0, 0, 2, "E", b"g")]).unwrap();
     assert_eq!(host.read(), ["long"]);
 }
 
 #[test]
 fn fragments_are_reassembled_by_fsn_in_any_tsn_order() {
     let mut host = host();
-    hears(
+    receive(
         &mut host,
         &[
             piece(13, 0, 0, 0, "B", b"a"),
@@ -87,7 +87,7 @@ fn fragments_are_reassembled_by_fsn_in_any_tsn_order() {
 #[test]
 fn ordered_and_unordered_mids_are_independent() {
     let mut host = host();
-    hears(
+    receive(
         &mut host,
         &[
             piece(10, 0, 0, 0, "UB", b"un"),
@@ -168,7 +168,7 @@ fn unfinished_messages_beyond_the_buffer_are_a_violation() {
     let mut told = Ok(());
     for count in 0..100 {
         let chunk = piece(10 + count, 0, count, 0, "B", &part);
-        told = hears(&mut host, &[chunk]);
+        told = receive(&mut host, &[chunk]);
         if told.is_err() {
             break;
         }
@@ -184,7 +184,7 @@ fn flood_of_one_byte_first_fragments_has_bounded_memory() {
     let mut host = host();
     let flood = (0..10_000).map(|count| piece(10 + count, 0, count, 0, "B", b"x"));
     let taken = flood
-        .take_while(|chunk| hears(&mut host, &[*chunk]).is_ok())
+        .take_while(|chunk| receive(&mut host, &[*chunk]).is_ok())
         .count();
     assert!(taken <= 4 * 10_000 / (2 * 192), "{taken}");
 }
@@ -259,7 +259,7 @@ fn random_fragment_order_delivers_each_message_once_in_order() {
         let mut missing: Vec<usize> = messages.iter().map(|message| message.pieces.len()).collect();
         let mut read = Vec::new();
         for (index, chunk) in chunks {
-            hears(&mut host, &[chunk, chunk]).unwrap();
+            receive(&mut host, &[chunk, chunk]).unwrap();
             missing[index] -= 1;
             read.extend(host.receive_all());
             let deliverable = (0..messages.len()).filter(|index| is_deliverable(*index, &messages, &missing));

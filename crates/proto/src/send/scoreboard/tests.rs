@@ -137,20 +137,20 @@ impl Fixture {
     fn step(&mut self) {
         self.now = Instant::from_nanos(self.now.as_nanos() + self.rng.below(3));
         match self.rng.below(20) {
-            0..5 => self.sends(),
-            5..9 => self.receives(),
-            9..14 => self.sacks(),
-            14..17 => self.retransmits(),
-            17 => self.moves_the_oldest(),
-            18 if self.rng.chance(1, 4) => self.times_out(),
-            19 if self.rng.chance(1, 4) => self.a_path_comes_or_goes(),
-            _ if self.rng.chance(1, 8) => self.is_shut_down_by_the_peer(),
+            0..5 => self.send_chunk(),
+            5..9 => self.receive_chunk(),
+            9..14 => self.apply_sack(),
+            14..17 => self.retransmit(),
+            17 => self.reschedule_oldest(),
+            18 if self.rng.chance(1, 4) => self.time_out(),
+            19 if self.rng.chance(1, 4) => self.add_or_remove_path(),
+            _ if self.rng.chance(1, 8) => self.apply_shutdown(),
             _ => {}
         }
-        self.agrees();
+        self.assert_agreement();
     }
 
-    fn sends(&mut self) {
+    fn send_chunk(&mut self) {
         let path = self.any_path();
         for _ in 0..self.rng.below(6) {
             let chunk = chunk(1 + self.rng.below(40) as usize);
@@ -161,7 +161,7 @@ impl Fixture {
     }
 
     /// Any chunk ever sent may arrive now.
-    fn receives(&mut self) {
+    fn receive_chunk(&mut self) {
         let sent = self.naive.next - self.cumulative;
         for _ in 0..self.rng.below(8) {
             let tsn = self.cumulative + self.rng.below(sent);
@@ -178,7 +178,7 @@ impl Fixture {
         }
     }
 
-    fn sacks(&mut self) {
+    fn apply_sack(&mut self) {
         let packets = 1 + self.rng.below(2) as u8;
         let blocks: IntervalSet = self.received.iter().map(|tsn| tsn.0..tsn.0 + 1).collect();
         let Scope(zones) = self
@@ -191,16 +191,16 @@ impl Fixture {
         let said = self.scoreboard.apply(self.cumulative, &blocks, self.now);
         assert_eq!(said.reneged, reneged);
         if self.keeps {
-            self.reports_non_renegable();
+            self.report_non_renegable();
         }
-        self.forgets();
-        self.path_acks_are(&expected);
+        self.forget();
+        self.assert_path_acks(&expected);
         let eligible = (self.eligible)(self.now);
         self.naive.count_misses(&expected, packets, eligible);
-        self.loses(&expected, packets);
+        self.detect_losses(&expected, packets);
     }
 
-    fn reports_non_renegable(&mut self) {
+    fn report_non_renegable(&mut self) {
         let rng = &mut self.rng;
         let kept: BTreeSet<_> = self
             .received
@@ -213,18 +213,18 @@ impl Fixture {
             .keep(&kept.iter().map(|tsn| tsn.0..tsn.0 + 1).collect());
     }
 
-    fn is_shut_down_by_the_peer(&mut self) {
+    fn apply_shutdown(&mut self) {
         let (expected, _) = self.naive.sack(self.cumulative, None, |_| true, self.now);
         self.scoreboard.apply_cumulative(self.cumulative);
-        self.forgets();
-        self.path_acks_are(&expected);
+        self.forget();
+        self.assert_path_acks(&expected);
     }
 
-    fn forgets(&mut self) {
+    fn forget(&mut self) {
         self.scoreboard.forget(self.cumulative, |_| ());
     }
 
-    fn path_acks_are(&mut self, expected: &[PathAck]) {
+    fn assert_path_acks(&mut self, expected: &[PathAck]) {
         assert_eq!(
             format!("{:?}", self.scoreboard.path_acks()),
             format!("{expected:?}")
@@ -236,7 +236,7 @@ impl Fixture {
     }
 
     /// Loss by three miss indications, kept as watermarks; the naive model counts them for every chunk.
-    fn loses(&mut self, path_acks: &[PathAck], packets: u8) {
+    fn detect_losses(&mut self, path_acks: &[PathAck], packets: u8) {
         let weight = if path_acks.len() == 1 { packets } else { 1 };
         for ack in path_acks {
             let marks = self.watermarks.entry(ack.path).or_default();
@@ -271,7 +271,7 @@ impl Fixture {
         }
     }
 
-    fn retransmits(&mut self) {
+    fn retransmit(&mut self) {
         let mut candidate = self.scoreboard.next_lost();
         while let Some(lost) = candidate {
             if self.rng.chance(3, 4) {
@@ -286,7 +286,7 @@ impl Fixture {
         }
     }
 
-    fn moves_the_oldest(&mut self) {
+    fn reschedule_oldest(&mut self) {
         let Some(stuck) = self.scoreboard.oldest_in_flight() else {
             return;
         };
@@ -295,7 +295,7 @@ impl Fixture {
         self.scoreboard.move_to(stuck.tsn, path, self.now);
     }
 
-    fn times_out(&mut self) {
+    fn time_out(&mut self) {
         let path = self.any_path();
         let expected: Vec<_> = self.naive.flying(path).map(|entry| entry.tsn).collect();
         self.naive.lose_all(path);
@@ -305,7 +305,7 @@ impl Fixture {
     }
 
     /// Removes a path. If one is removed already, its id is reused as soon as no chunk was last sent on it.
-    fn a_path_comes_or_goes(&mut self) {
+    fn add_or_remove_path(&mut self) {
         if let Some(path) = self.naive.gone {
             if self.scoreboard.queued(path) == 0 {
                 self.scoreboard.open_path(path);
@@ -321,7 +321,7 @@ impl Fixture {
         self.watermarks.remove(&path);
     }
 
-    fn agrees(&self) {
+    fn assert_agreement(&self) {
         let (ours, naive) = (&self.scoreboard, &self.naive);
         ours.check_every_record();
         assert_eq!(
@@ -357,7 +357,7 @@ impl Fixture {
     }
 }
 
-fn played(seed: u64, walks: SackWalks) -> Fixture {
+fn run(seed: u64, walks: SackWalks) -> Fixture {
     let mut fixture = Fixture::new(seed, walks);
     (0..300).for_each(|_| fixture.step());
     fixture
@@ -367,7 +367,7 @@ fn played(seed: u64, walks: SackWalks) -> Fixture {
 fn random_runs_match_a_naive_scoreboard() {
     let (mut acknowledged, mut lost) = (0, 0);
     for seed in 0..700 {
-        let [fixture, counted] = [SackWalks::Done, SackWalks::Counted].map(|walks| played(seed, walks));
+        let [fixture, counted] = [SackWalks::Done, SackWalks::Counted].map(|walks| run(seed, walks));
         assert_eq!(
             fixture.scoreboard.elements_visited(),
             counted.scoreboard.elements_visited(),
