@@ -345,7 +345,7 @@ impl SctpHost {
             self.spare.push(datagram.payload);
         }
         self.serve(now);
-        let so_far = self.processor.is_some().then(|| self.sacks_and_looks());
+        let so_far = self.processor.is_some().then(|| self.sacks_and_visits());
         if let (Some(processor), Some(so_far)) = (&mut self.processor, so_far) {
             processor.handled(now, so_far);
         }
@@ -353,7 +353,7 @@ impl SctpHost {
     }
 
     /// SACKs received and queue elements visited for them, over all associations.
-    fn sacks_and_looks(&self) -> (u64, u64) {
+    fn sacks_and_visits(&self) -> (u64, u64) {
         let associations = self.conversations.keys();
         let associations = associations.filter_map(|id| self.endpoint.association(*id));
         associations.fold((0, 0), |(sacks, elements), association| {

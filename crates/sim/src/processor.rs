@@ -1,17 +1,17 @@
 //! Processing time of a host. Received packets wait in a ring until the processor is free.
 //!
-//! One processor does all work sequentially, as the lock of an association forces several processors to: it takes a packet out of
-//! the ring, lets the core handle it, writes the packets to be sent, and takes the next one. A packet leaves when the processor
-//! starts to write it. A timer that expires meanwhile waits.
+//! One processor does all work sequentially, because several processors would wait for the lock of an association. It takes a packet
+//! out of the ring, lets the core handle it, writes the packets to be sent, and takes the next one. A packet is sent when the
+//! processor starts to write it. A timer that expires meanwhile waits.
 //!
 //! ```text
-//! packet taken:  busy for receive; and for each SACK in it: sack + looks · look
+//! packet taken:  busy for receive; and for each SACK in it: sack + visits · visit
 //! packet sent:   busy for send
-//! ring full:     what arrives is dropped, as a network card does
+//! ring full:     received packets are dropped, as by a network card
 //! ```
 //!
-//! A look is one queue element that the core visited to process a SACK (the core counts them). So the policies of `sack-handling`
-//! cost what they would cost in a kernel that walks lists.
+//! A visit is one queue element that the core examined to process a SACK; the core counts them. The policies of `sack-handling`
+//! therefore cost as much as in a kernel that walks lists.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -31,7 +31,7 @@ pub struct ProcessorModel {
     /// Processing a SACK, in addition to `receive`.
     pub sack: Duration,
     /// Visiting a thousand queue elements for a SACK.
-    pub thousand_looks: Duration,
+    pub thousand_visits: Duration,
     /// Ring size in packets.
     pub ring: usize,
 }
@@ -39,9 +39,9 @@ pub struct ProcessorModel {
 impl ProcessorModel {
     /// A desktop of 2014 with 3.5 GHz (Sarnow 2017 §5.1.1: an i5-4690).
     ///
-    /// `cargo run --release -p anabranch-bench --bin processor` measured on a server of 2023 at 2.6 GHz: 354 ns for a packet in
-    /// the core at either end, 626 and 192 ns for the system calls that send and receive it, 2.86 ns for a look. The values are
-    /// rounded and assumed to be the same, since the higher clock compensates for the older core.
+    /// Measured by `cargo run --release -p anabranch-bench --bin processor` on a server of 2023 at 2.6 GHz: a packet takes 354 ns in
+    /// the core at either end, 626 ns to send and 192 ns to receive; a visit takes 2.86 ns. The values are rounded and assumed to
+    /// be the same here, because the higher clock compensates for the older core.
     pub const DESKTOP: Self = Self::scaled(1);
 
     /// An embedded board with 1 GHz (Sarnow 2017 §4.1: a GX-412TC).
@@ -61,7 +61,7 @@ impl ProcessorModel {
             receive: Duration::from_nanos(550 * factor),
             send: Duration::from_nanos(1_000 * factor),
             sack: Duration::from_nanos(200 * factor),
-            thousand_looks: Duration::from_nanos(2_900 * factor),
+            thousand_visits: Duration::from_nanos(2_900 * factor),
             ring: 256,
         }
     }
@@ -73,9 +73,9 @@ impl ProcessorModel {
         models.find(|(known, _)| *known == name).map(|(_, model)| *model)
     }
 
-    fn sacks(&self, sacks: u64, looks: u64) -> Duration {
+    fn sacks(&self, sacks: u64, visits: u64) -> Duration {
         let nanos = u128::from(sacks) * self.sack.as_nanos()
-            + u128::from(looks) * self.thousand_looks.as_nanos() / 1_000;
+            + u128::from(visits) * self.thousand_visits.as_nanos() / 1_000;
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }
@@ -102,7 +102,7 @@ pub(crate) struct Processor {
     /// Packets may have to be sent as soon as it is free.
     may_send: bool,
     ring: VecDeque<Datagram>,
-    /// SACKs and looks counted when it took the last packet.
+    /// Total SACKs and visits when it took the last packet.
     before: (u64, u64),
     tally: ProcessorTally,
 }
@@ -146,14 +146,14 @@ impl Processor {
         self.ring.pop_front()
     }
 
-    /// A packet was handled; `so_far` are the total SACKs and looks.
+    /// Notes that a packet was handled; `so_far` are the total SACKs and visits.
     pub(crate) fn handled(&mut self, now: Instant, so_far: (u64, u64)) {
-        let (sacks, looks) = (
+        let (sacks, visits) = (
             so_far.0.saturating_sub(self.before.0),
             so_far.1.saturating_sub(self.before.1),
         );
         self.before = so_far;
-        let with_sacks = self.model.sacks(sacks, looks);
+        let with_sacks = self.model.sacks(sacks, visits);
         if sacks > 0 {
             self.tally.with_sacks += with_sacks;
             let micros = u64::try_from(with_sacks.as_micros()).unwrap_or(u64::MAX);

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_is_reported_in_the_end() {
+    fn counted_changes_are_reported_at_the_end() {
         let (mut repeats, now) = (Repeats::default(), Instant::now());
         for _ in 0..3 {
             repeats.is_first(change(0, "rebound"), now);

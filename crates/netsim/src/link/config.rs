@@ -44,8 +44,7 @@ pub struct LinkConfig {
     /// Largest IP packet in bytes. Larger packets are dropped silently, or fragmented if they allow it; the fragments
     /// travel together.
     pub mtu: u32,
-    /// Larger IP packets are dropped silently, whether they may be fragmented or not, as by a middlebox that drops what is
-    /// longer than it likes.
+    /// Larger IP packets are dropped silently, whether they may be fragmented or not, as some middleboxes do.
     pub hole: u32,
     /// Bytes that the link layer adds to each IP packet, see [`ETHERNET_FRAMING`].
     pub framing: u32,
@@ -240,7 +239,7 @@ pub enum LinkChange {
     Loss(Loss),
     /// New MTU for packets to come.
     Mtu(u32),
-    /// New size above which packets to come are dropped, even if they may be fragmented.
+    /// New size above which packets are dropped from now on, even if they may be fragmented.
     Hole(u32),
     /// New jitter for packets not yet transmitted.
     Jitter(Duration),

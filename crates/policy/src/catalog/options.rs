@@ -81,8 +81,8 @@ options! {
 }
 
 options! {
-    /// How a chunk leaves that was cut when the packets of its path were larger.
-    OversizeChoice = "oversize", "how does a chunk leave that has become larger than the path MTU?";
+    /// How a chunk is sent that is larger than a reduced path MTU.
+    OversizeChoice = "oversize", "how is a chunk sent that is larger than a reduced path MTU?";
     "ip-fragmentation" => IpFragmentation(NoParameters),
         "in a packet that IP may fragment, or on a path that takes it whole", "RFC 9260 §6.9";
     "split" => Split(NoParameters),
@@ -90,7 +90,7 @@ options! {
 }
 
 options! {
-    /// How often a path that does not respond is probed while data waits.
+    /// How often a failed path is probed while data waits.
     ProbingChoice = "probing", "how often is a path that does not respond probed while data waits?";
     "heartbeat" => Heartbeat(NoParameters),
         "as often as when nothing waits: after HB.interval and a backed-off RTO", "RFC 9260 §8.3, RFC 7829 §3.2";

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn other_length_for_the_same_tsn_begins_anew() {
+    fn part_with_another_length_discards_earlier_parts() {
         let mut parts = Parts::default();
         assert_eq!(take(&mut parts, 1, 900, 0..500), None);
         assert_eq!(take(&mut parts, 1, 800, 500..800), None);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn oldest_chunk_gives_way_to_one_too_many() {
+    fn oldest_incomplete_chunk_is_discarded_above_the_limit() {
         let mut parts = Parts::default();
         for tsn in 0..=MAX_CHUNKS as u32 {
             assert_eq!(take(&mut parts, tsn, 900, 0..500), None);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_parts_are_bounded_in_bytes_and_number() {
+    fn stored_parts_are_bounded_in_bytes_and_number() {
         let mut parts = Parts::default();
         for tsn in 0..20 {
             take(&mut parts, tsn, u16::MAX, 0..60_000);

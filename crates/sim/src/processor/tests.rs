@@ -13,7 +13,7 @@ const QUICK: ProcessorModel = ProcessorModel {
     receive: Duration::from_micros(10),
     send: Duration::from_micros(10),
     sack: Duration::from_micros(10),
-    thousand_looks: Duration::ZERO,
+    thousand_visits: Duration::ZERO,
     ring: 100,
 };
 
@@ -98,7 +98,7 @@ fn slow_receiver_processor_overflows_its_ring() {
 #[test]
 fn sack_processing_time_follows_the_model() {
     let model = ProcessorModel {
-        thousand_looks: Duration::from_micros(500),
+        thousand_visits: Duration::from_micros(500),
         ..QUICK
     };
     assert_eq!(model.sacks(2, 3_000), Duration::from_micros(2 * 10 + 3 * 500));

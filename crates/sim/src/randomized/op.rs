@@ -89,7 +89,7 @@ pub enum Op {
         /// New port.
         port: u16,
     },
-    /// The NAT before the near side gives a path another public address. Ignored where the sides cannot follow (RFC 5061).
+    /// The NAT before the near side assigns another public address to a path. Ignored if the sides do not support joins (RFC 5061).
     Translate {
         /// Path.
         path: usize,
@@ -194,7 +194,7 @@ impl Op {
         if number.is_multiple_of(2) {
             Self::Rebind { path, port }
         } else {
-            // Now and then the same address again.
+            // Sometimes the address does not change.
             let host = 1 + (number % 20) as u8;
             Self::Translate { path, host, port }
         }

@@ -174,8 +174,8 @@ fn check_emptiness(simulation: &Simulation) -> Result<(), String> {
     Ok(())
 }
 
-/// Associations of a host whose peer restarted and did not tell, so that they remain until the peer is unreachable. If they have
-/// data, they probe each path once a second.
+/// Associations of a host whose peer restarted without its notice. They remain until the peer counts as unreachable, and probe each path once
+/// a second if they have data.
 fn leftovers(simulation: &Simulation) -> u64 {
     let all = Side::BOTH.map(|side| simulation.host(side).associations().len() as u64);
     all.iter().map(|count| count.saturating_sub(1)).sum()

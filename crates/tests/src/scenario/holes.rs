@@ -1,4 +1,4 @@
-//! Packets above a size vanish, even if IP may fragment them. Does a transfer go on?
+//! Black holes: packets above a size are dropped, even if IP may fragment them. Does the transfer continue?
 
 use anabranch_netsim::LinkConfig;
 use anabranch_policy::{PolicyRecipe, Reachability};
@@ -8,7 +8,7 @@ use anabranch_wire::chunk::kind;
 
 use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
 
-/// IPv6, size, and when the hole begins, in seconds.
+/// Whether IPv6 is used, the maximum packet size, and the start of the black hole in seconds.
 const HOLES: [(bool, u32, u64); 5] = [
     (false, 1_280, 4),
     (false, 1_300, 0),
@@ -37,8 +37,8 @@ fn paths(rates: &'static [u64], ipv6: bool) -> PairBuilder {
     })
 }
 
-/// Sends for a minute over paths of which those in `holed` get a hole after `seconds`; asserts that all arrives, and four
-/// fifths of what fits.
+/// Sends for a minute. The paths in `holed` drop packets above `size` from `seconds` on. Asserts that all data arrives, at four fifths of
+/// the possible rate at least.
 #[track_caller]
 fn assert_goes_on(mut pair: Pair, rates: &[u64], holed: &[usize], size: u32, seconds: u64) {
     pair.alice().send_forever();
@@ -49,7 +49,7 @@ fn assert_goes_on(mut pair: Pair, rates: &[u64], holed: &[usize], size: u32, sec
     let goodput = pair.bob().goodput_in_last(secs(60));
     println!("{rates:?} hole of {size} on {holed:?} after {seconds} s: {goodput}");
     for path in holed {
-        // Packets are multiples of four bytes, sizes are not.
+        // Packet lengths are multiples of four bytes, but the limit need not be.
         assert!(u32::from(pair.alice().path(*path as u8).mtu) < size + 4);
         assert_eq!(pair.alice().reachability(*path as u8), Reachability::Active);
     }

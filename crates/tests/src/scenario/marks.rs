@@ -90,7 +90,7 @@ fn calm(policies: PolicyRecipe) -> Pair {
 fn mark(point: &ExtensionPoint, choice: &str) -> Vec<u64> {
     let mut policies = PolicyRecipe::cmt();
     if point.name == "probing" {
-        // With that of the profile, the path is in use for a minute after it fails.
+        // With the profile's `failover`, the path stays in use for a minute after it fails.
         policies.set("failover", "potentially-failed").unwrap();
     }
     policies.set(point.name, choice).unwrap();

@@ -1,4 +1,4 @@
-//! NATs: rebinding with UDP encapsulation (RFC 6951 §5.4), and paths that join from where the peer sees them (RFC 5061 §4.2.1).
+//! NATs: rebinding with UDP encapsulation (RFC 6951 §5.4), and joins from unknown addresses (RFC 5061 §4.2.1).
 
 use anabranch_netsim::LinkConfig;
 use anabranch_policy::Reachability;
@@ -83,7 +83,7 @@ fn bob_uses(pair: &mut Pair, remote: &str) -> bool {
     paths.iter().any(|path| path.reachability == Reachability::Active)
 }
 
-/// How often Bob followed Alice to another port.
+/// The number of port changes that Bob detected.
 fn rebindings(pair: &mut Pair) -> u64 {
     let paths = pair.bob().statistics().paths;
     paths.iter().map(|path| path.counters.rebindings).sum()
@@ -98,7 +98,7 @@ fn assert_both_paths_carry(pair: &mut Pair) {
     pair.deliver_all(secs(5));
 }
 
-/// Two uplinks, each behind a NAT of its own: the peer knows neither address before.
+/// Two uplinks behind different NATs: the peer does not know the second address.
 #[test]
 fn second_uplink_behind_another_nat_joins() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
@@ -133,7 +133,7 @@ fn two_uplinks_behind_one_public_address_are_two_paths() {
     assert_eq!(rebindings(&mut pair), 0);
 }
 
-/// Heartbeats of both come from one address, now from one port, now from the other.
+/// Heartbeats of both paths arrive from one address, with alternating ports.
 #[test]
 fn idle_uplinks_behind_one_public_address_are_two_paths() {
     let mut pair = uplinks_behind_one_address();
@@ -144,7 +144,7 @@ fn idle_uplinks_behind_one_public_address_are_two_paths() {
     assert_eq!(rebindings(&mut pair), 0);
 }
 
-/// The NAT was restarted, or the provider gave it another address.
+/// The NAT was restarted or got another address.
 #[test]
 fn path_with_new_public_address_is_used_again() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
@@ -165,7 +165,7 @@ fn only_path_with_new_public_address_goes_on() {
     assert_both_paths_carry(&mut pair);
 }
 
-/// The same while nothing is sent: the next heartbeat finds out.
+/// Without data, the next heartbeat detects the change.
 #[test]
 fn idle_path_with_new_public_address_is_used_again() {
     let mut pair = Pair::one_path(mbit(20), ms(20)).connected();
@@ -186,7 +186,7 @@ fn both_paths_with_new_public_addresses_go_on() {
     assert_both_paths_carry(&mut pair);
 }
 
-/// Alice's only uplink gets another address, and no packet leaves from the old one any more.
+/// Alice's only uplink gets another address, and packets from the old one are lost.
 #[test]
 fn only_uplink_with_a_new_address_behind_a_nat_goes_on() {
     let mut pair = Pair::one_path(mbit(20), ms(20))
@@ -206,7 +206,7 @@ fn only_uplink_with_a_new_address_behind_a_nat_goes_on() {
     assert_both_paths_carry(&mut pair);
 }
 
-/// Each binding of a NAT costs a number of an ASCONF and no path.
+/// Each new binding of the NAT uses up a serial number of ASCONF, but no path.
 #[test]
 fn many_bindings_of_a_nat_leave_few_paths() {
     let mut pair = Pair::two_paths(mbit(1), ms(20)).connected();
@@ -219,8 +219,7 @@ fn many_bindings_of_a_nat_leave_few_paths() {
     assert!(paths <= 16, "{paths}");
 }
 
-/// Paths that are down ask at longer and longer intervals, and nothing of it counts as an error: the association ends when its
-/// heartbeats say so.
+/// Joins on failed paths back off and count no errors: the association ends when the limit of heartbeat errors is reached.
 #[test]
 fn joins_on_a_dead_path_back_off() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();

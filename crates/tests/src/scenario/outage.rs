@@ -9,7 +9,7 @@ use crate::fixture::{Pair, mbit, ms, secs};
 
 /// Lengths of outages.
 const OUTAGES: [u64; 6] = [1, 3, 5, 10, 20, 60];
-/// A probe leaves each second; its answer takes a round trip of 40 ms, and the queue a little more.
+/// Limit: a probe is sent each second, and its answer takes a round trip of 40 ms and a little queueing delay.
 const RETURN: Duration = ms(1_000 + 200);
 
 fn without_probes() -> PolicyRecipe {
@@ -18,7 +18,7 @@ fn without_probes() -> PolicyRecipe {
     policies
 }
 
-/// Two paths with a transfer under way, of which those in `cut` are down for `outage`.
+/// A transfer over two paths, of which those in `cut` fail for `outage`.
 fn after_outage(cut: &[usize], outage: Duration, policies: PolicyRecipe) -> Pair {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).policies(policies).connected();
     pair.alice().send_forever();

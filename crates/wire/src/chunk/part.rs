@@ -12,8 +12,8 @@
 //! +---------------------------------------------------------------+
 //! ```
 //!
-//! The number is one that IANA has not assigned; a receiver that does not know it skips the chunk (RFC 9260 §3.2). It is sent
-//! only to a peer that lists it in Supported Extensions (RFC 5061 §4.2.7).
+//! IANA has not assigned this chunk type. A receiver that does not know it skips the chunk (RFC 9260 §3.2). It is sent only to a
+//! peer that lists the type in Supported Extensions (RFC 5061 §4.2.7).
 
 use core::fmt;
 
@@ -26,18 +26,18 @@ use crate::{DecodeError, DecodeErrorKind, WriteChunk, Writer};
 /// A PART chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Part<'a> {
-    /// The TSN of the chunk that it belongs to.
+    /// TSN of the whole chunk.
     pub tsn: Tsn,
-    /// Where its bytes begin in that chunk.
+    /// Offset of its bytes in the whole chunk.
     pub offset: u16,
-    /// The length of that chunk in bytes, header included and padding not.
+    /// Length of the whole chunk in bytes, with its header and without padding.
     pub total: u16,
-    /// The bytes: at least one, and none beyond `total`.
+    /// Its bytes: at least one, and none beyond `total`.
     pub bytes: &'a [u8],
 }
 
 impl<'a> Part<'a> {
-    /// Bytes before those of the chunk.
+    /// Length of the header of a PART chunk.
     pub const HEADER_LEN: usize = 12;
 
     pub(crate) fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
@@ -55,7 +55,7 @@ impl<'a> Part<'a> {
         Ok(part)
     }
 
-    /// Where its bytes end in the chunk.
+    /// End of its bytes in the whole chunk.
     #[must_use]
     pub const fn end(&self) -> usize {
         self.offset as usize + self.bytes.len()

@@ -65,7 +65,7 @@ fn join_from_another_port_of_a_known_address_is_a_second_path() {
 }
 
 #[test]
-fn packet_from_another_port_is_not_followed_while_the_known_one_is_heard() {
+fn packet_from_another_port_does_not_move_a_path_in_use() {
     let mut pair = Pair::with(1);
     deliver_from_known_address(&mut pair);
     let heartbeat = pair.packet_from_alice(|_, packet| {
@@ -88,7 +88,7 @@ fn packet_from_another_port_is_not_followed_while_the_known_one_is_heard() {
 /// A repeated ASCONF adds no path, because its serial number was accepted already. Its sender may have moved before it
 /// received the ASCONF ACK.
 #[test]
-fn copy_of_an_answered_join_gets_the_answer_where_it_came_from_and_adds_nothing() {
+fn repeated_join_gets_its_asconf_ack_and_adds_nothing() {
     let mut pair = Pair::with(1);
     deliver_from_known_address(&mut pair);
     let packet = join_packet(&pair, 0);
@@ -107,7 +107,7 @@ fn copy_of_an_answered_join_gets_the_answer_where_it_came_from_and_adds_nothing(
 }
 
 #[test]
-fn join_that_is_not_authenticated_or_out_of_order_is_ignored() {
+fn unauthenticated_or_out_of_order_join_is_ignored() {
     let mut pair = Pair::with(1);
     deliver_from_known_address(&mut pair);
     let asconf = pair.asconf(&one(|list| list.push_add_address(about(0, "0.0.0.0"))));
@@ -124,7 +124,7 @@ fn join_that_is_not_authenticated_or_out_of_order_is_ignored() {
 
 /// A join from the same IP address replaces a path that does not work.
 #[test]
-fn join_takes_the_place_of_a_path_to_the_same_address_that_does_not_work() {
+fn join_replaces_a_failed_path_to_the_same_address() {
     let mut pair = Pair::with(1);
     for number in 0..30 {
         let packet = join_packet(&pair, number);
@@ -135,7 +135,7 @@ fn join_takes_the_place_of_a_path_to_the_same_address_that_does_not_work() {
 }
 
 #[test]
-fn joins_from_everywhere_leave_as_many_paths_as_there_may_be() {
+fn joins_from_100_addresses_leave_16_paths() {
     let mut pair = Pair::with(1);
     for number in 0..100 {
         let packet = join_packet(&pair, number);
@@ -154,7 +154,7 @@ fn joins_from_everywhere_leave_as_many_paths_as_there_may_be() {
 }
 
 #[test]
-fn deleted_address_takes_the_paths_along_that_joined_from_there() {
+fn deleting_an_address_removes_its_joined_path() {
     let mut pair = Pair::with(1);
     let packet = join_packet(&pair, 0);
     let path = PathAddr {
@@ -171,7 +171,7 @@ fn deleted_address_takes_the_paths_along_that_joined_from_there() {
 
 /// One ASCONF is outstanding however often it is sent, and its intervals grow.
 #[test]
-fn joins_without_an_answer_are_one_asconf_at_growing_intervals() {
+fn unanswered_joins_repeat_one_asconf_at_growing_intervals() {
     let mut pair = Pair::with(1);
     send_message(&mut pair.alice, "which nobody hears");
     let sent = run_alice_alone(&mut pair, 20);
@@ -188,7 +188,7 @@ fn joins_without_an_answer_are_one_asconf_at_growing_intervals() {
 }
 
 #[test]
-fn no_join_leaves_while_shutdown_is_under_way() {
+fn no_join_is_sent_during_shutdown() {
     let mut pair = Pair::with(1);
     let mut alice = pair.alice.association_mut(ID).expect("it lives");
     alice.shutdown();
@@ -204,7 +204,7 @@ fn no_join_leaves_while_shutdown_is_under_way() {
 //= rfc5061 5.1-12
 /// An unanswered join is sent on the working path, where it adds nothing, and the waiting request follows.
 #[test]
-fn join_without_an_answer_gives_way_to_a_request() {
+fn request_replaces_an_unanswered_join() {
     let mut pair = Pair::with(2);
     // Packets of the second path are lost.
     let mut now = LATER;
@@ -241,7 +241,7 @@ fn join_without_an_answer_gives_way_to_a_request() {
 
 /// A peer that lists addresses of other hosts must not cause more than heartbeats to be sent there.
 #[test]
-fn listed_address_without_proof_gets_no_joins_from_who_was_called() {
+fn unconfirmed_listed_address_gets_no_joins_from_the_listener() {
     let mut pair = Pair::with(1);
     let mut requests = ParameterWriter::new();
     requests.push_add_address(about(1, "10.7.0.1"));

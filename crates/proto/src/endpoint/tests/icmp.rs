@@ -99,7 +99,7 @@ fn sent_packet(tag: VerificationTag) -> Vec<u8> {
 }
 
 #[test]
-fn port_unreachable_of_an_association_has_its_path_asked() {
+fn port_unreachable_of_an_association_triggers_a_heartbeat() {
     let mut endpoint = endpoint();
     accept_peer(&mut endpoint, 77, &[]);
     poll_packets(&mut endpoint, START);

@@ -34,7 +34,7 @@ fn window_is_open(endpoint: &Endpoint) -> bool {
 }
 
 #[test]
-fn hoarding_peers_share_the_receive_memory_and_leave_room_for_others() {
+fn undeliverable_data_leaves_receive_memory_for_others() {
     let mut endpoint = limited(EndpointConfig {
         receive_memory: MIB,
         ..EndpointConfig::default()
@@ -57,7 +57,7 @@ fn hoarding_peers_share_the_receive_memory_and_leave_room_for_others() {
 
 /// An association that holds too much data announces a zero window until memory is free again.
 #[test]
-fn used_up_receive_memory_closes_the_window_until_some_is_free() {
+fn exhausted_receive_memory_closes_the_window_until_some_is_free() {
     let mut endpoint = limited(EndpointConfig {
         receive_memory: MIB,
         ..EndpointConfig::default()
@@ -110,7 +110,7 @@ fn used_up_receive_memory_closes_the_window_until_some_is_free() {
 }
 
 #[test]
-fn ended_association_frees_what_cannot_be_delivered_and_keeps_what_can() {
+fn ended_association_keeps_only_deliverable_data() {
     let mut endpoint = endpoint();
     let tag = peer_with_undeliverable_messages(&mut endpoint, 10, 100);
     assert!(endpoint.receive_memory() > 100 * 1_200);

@@ -338,7 +338,7 @@ fn heartbeats(endpoint: &mut Endpoint, now: Instant) -> Vec<(SocketAddr, Vec<u8>
 
 /// Duplicates may have other causes than a path that loses SACKs, and one heartbeat may be lost.
 #[test]
-fn path_in_doubt_is_asked_twice_before_it_is_suspected_and_its_rto_stays() {
+fn path_is_suspected_after_two_lost_checks_with_unchanged_rto() {
     for answers_second in [true, false] {
         let mut endpoint = endpoint_with(without_mtu_probes());
         let tag = with_two_paths(&mut endpoint);
@@ -391,7 +391,7 @@ fn path_in_doubt_is_asked_twice_before_it_is_suspected_and_its_rto_stays() {
 //= rfc9260 8.3-1
 /// RFC 9260 §11.1.6.
 #[test]
-fn disabled_heartbeats_leave_on_no_active_path_and_resume_when_enabled() {
+fn disabled_heartbeats_stop_on_active_paths_until_enabled() {
     let mut endpoint = endpoint_with(without_mtu_probes());
     let tag = with_two_paths(&mut endpoint);
     let id = association(&endpoint).id();
