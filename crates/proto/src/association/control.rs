@@ -10,7 +10,7 @@ use anabranch_types::PathId;
 /// Control chunks to send, apart from SACKs. Each slot holds one entry or a few, so that a peer cannot make the queue grow.
 #[derive(Debug, Default)]
 pub(crate) struct Control {
-    /// Whether any slot except `last_words` and `handshake` is filled.
+    /// Whether any slot except `final_chunk` and `handshake` is filled.
     any: bool,
     /// Path of the INIT or COOKIE ECHO; the state determines which.
     handshake: Option<PathId>,
@@ -24,7 +24,7 @@ pub(crate) struct Control {
     end_on: Option<PathId>,
     /// Path of the last SHUTDOWN or SHUTDOWN ACK.
     end_left_on: Option<PathId>,
-    last_words: Option<LastWords>,
+    final_chunk: Option<FinalChunk>,
 }
 
 /// Chunks of the shutdown that are due.
@@ -36,7 +36,7 @@ pub(crate) struct End {
 
 /// The last chunk, sent after the association has ended.
 #[derive(Debug)]
-pub(crate) enum LastWords {
+pub(crate) enum FinalChunk {
     /// ABORT with these error causes.
     Abort(Vec<u8>),
     /// ABORT with the T bit and the verification tag of the received packet, because the peer's tag is not known.
@@ -103,23 +103,23 @@ impl Control {
     }
 
     pub(crate) fn abort(&mut self, causes: Vec<u8>) {
-        self.last_words = Some(LastWords::Abort(causes));
+        self.final_chunk = Some(FinalChunk::Abort(causes));
     }
 
     pub(crate) fn abort_with_reflected_tag(&mut self, causes: Vec<u8>) {
-        self.last_words = Some(LastWords::AbortWithReflectedTag(causes));
+        self.final_chunk = Some(FinalChunk::AbortWithReflectedTag(causes));
     }
 
     pub(crate) fn send_shutdown_complete(&mut self) {
-        self.last_words = Some(LastWords::ShutdownComplete);
+        self.final_chunk = Some(FinalChunk::ShutdownComplete);
     }
 
-    pub(crate) const fn has_last_words(&self) -> bool {
-        self.last_words.is_some()
+    pub(crate) const fn has_final_chunk(&self) -> bool {
+        self.final_chunk.is_some()
     }
 
-    pub(crate) const fn take_last_words(&mut self) -> Option<LastWords> {
-        self.last_words.take()
+    pub(crate) const fn take_final_chunk(&mut self) -> Option<FinalChunk> {
+        self.final_chunk.take()
     }
 
     pub(crate) fn clear(&mut self) {

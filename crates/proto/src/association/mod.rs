@@ -37,7 +37,7 @@ use crate::send::Sender;
 use crate::transfer::{Effects, InitialTsns, Negotiated, Transfer};
 
 pub use buffers::{BufferError, SendQueue};
-pub(crate) use control::{Control, LastWords};
+pub(crate) use control::{Control, FinalChunk};
 pub(crate) use events::Events;
 pub use events::{CloseReason, Event};
 pub(crate) use peer_error::PeerError;
@@ -265,7 +265,7 @@ impl Association {
     /// Whether the association has ended and its last chunk has been sent. Until then it still takes packets; otherwise an ABORT
     /// for an unknown association would reach the peer before the one with the reason.
     pub(crate) fn is_done(&self) -> bool {
-        self.state.is_closed() && !self.control.has_last_words()
+        self.state.is_closed() && !self.control.has_final_chunk()
     }
 
     /// Whether it is in COOKIE-WAIT or COOKIE-ECHOED.

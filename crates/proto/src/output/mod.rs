@@ -50,8 +50,8 @@ impl Association {
             let effects = self.addresses.advance(&mut self.transfer, now);
             self.apply(effects);
         }
-        if let Some(words) = self.control.take_last_words() {
-            let (path, size) = packet::last_words(self, words, buffer);
+        if let Some(chunk) = self.control.take_final_chunk() {
+            let (path, size) = packet::final_chunk(self, chunk, buffer);
             return Some(transmit(self, path, size));
         }
         if let Some((path, answer)) = self.addresses.take_repeated()

@@ -14,7 +14,7 @@ use anabranch_wire::{
 
 use super::plan::{Lead, TransmitPlan};
 use crate::address::Addresses;
-use crate::association::{Association, Control, LastWords, State};
+use crate::association::{Association, Control, FinalChunk, State};
 use crate::handshake::{self, bundled_cookie_len};
 use crate::recv::{NonRenegable, SackForm};
 use crate::transfer::{Effects, Transfer};
@@ -134,26 +134,28 @@ fn write_bundle(
 
 //= rfc9260 3.3.7-1, 3.3.7-2, 8.5.1-4, 8.5.1-8, 8.5.1-9, 9.1-2, 9.1-3
 /// Writes the last packet of an ended association; returns its path and length.
-pub(super) fn last_words(
+pub(super) fn final_chunk(
     association: &Association,
-    words: LastWords,
+    chunk: FinalChunk,
     buffer: &mut Vec<u8>,
 ) -> (PathId, usize) {
     let path = association.transfer.paths.best();
     let limit = usize::from(association.transfer.paths.fact(path).max_packet);
-    let tag_reflected = matches!(words, LastWords::AbortWithReflectedTag(_));
+    let tag_reflected = matches!(chunk, FinalChunk::AbortWithReflectedTag(_));
     let tag = if tag_reflected {
         association.local.tag
     } else {
         association.peer.tag
     };
     let mut packet = PacketBuilder::new(buffer, header(association, tag), limit);
-    let pushed = match words {
-        LastWords::Abort(causes) | LastWords::AbortWithReflectedTag(causes) => packet.push(&OutboundAbort {
-            tag_reflected,
-            causes,
-        }),
-        LastWords::ShutdownComplete => packet.push(&ShutdownComplete { tag_reflected: false }),
+    let pushed = match chunk {
+        FinalChunk::Abort(causes) | FinalChunk::AbortWithReflectedTag(causes) => {
+            packet.push(&OutboundAbort {
+                tag_reflected,
+                causes,
+            })
+        }
+        FinalChunk::ShutdownComplete => packet.push(&ShutdownComplete { tag_reflected: false }),
     };
     debug_assert!(pushed.is_ok(), "causes are short");
     (path, packet.finish_unsealed())
