@@ -107,6 +107,13 @@ impl AsconfReceiver {
         }
     }
 
+    /// Whether an ASCONF ACK is to be sent to an unknown address.
+    pub(super) fn has_repeated(&self) -> bool {
+        self.received
+            .as_ref()
+            .is_some_and(|received| received.repeated.is_some())
+    }
+
     /// Takes the ASCONF ACK to send to an unknown address, and the two addresses.
     pub(super) fn take_repeated(&mut self) -> Option<(PathAddr, OutboundAsconfAck)> {
         let received = self.received.as_mut()?;

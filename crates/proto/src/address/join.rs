@@ -31,6 +31,9 @@ const MAX_UNPROVEN: u16 = 3;
 impl Addresses {
     /// When [`Addresses::join`] has something to do.
     pub(crate) fn join_deadline(&self, paths: &PathSet) -> Option<Instant> {
+        if !paths.facts().iter().any(is_suspect) {
+            return None;
+        }
         self.next_join(paths).map(|(due_at, _)| due_at)
     }
 

@@ -22,7 +22,7 @@ use anabranch_wire::{NoRoom, OutboundAsconfAck, PacketBuilder};
 
 pub(crate) use asconf_sender::Request;
 pub use error::AddressError;
-pub(crate) use scope::{is_believable, listed};
+pub(crate) use scope::{is_believable, is_unicast, listed};
 
 use asconf_receiver::AsconfReceiver;
 use asconf_sender::AsconfSender;
@@ -101,9 +101,15 @@ impl Addresses {
         transfer.replace_paths(pairs, now);
     }
 
-    /// Takes the former addresses of the peer, if its addresses have changed since the last call.
-    pub(crate) fn take_removed(&mut self) -> Option<Vec<SocketAddr>> {
-        core::mem::take(&mut self.is_moved).then(|| core::mem::take(&mut self.removed_addrs))
+    /// Whether the remote addresses of paths have changed since the last call of [`Addresses::take_removed`].
+    pub(crate) const fn is_moved(&self) -> bool {
+        self.is_moved
+    }
+
+    /// Takes the former addresses of the peer.
+    pub(crate) fn take_removed(&mut self) -> Vec<SocketAddr> {
+        self.is_moved = false;
+        core::mem::take(&mut self.removed_addrs)
     }
 
     /// Whether `path` leads to an address that the application gave to connect.
@@ -168,6 +174,11 @@ impl Addresses {
             }
         };
         debug_assert!(pushed.is_ok(), "ASCONF and ASCONF ACK are kept short");
+    }
+
+    /// Whether an ASCONF ACK is to be sent to an unknown address.
+    pub(crate) fn has_repeated(&self) -> bool {
+        self.asconf_receiver.has_repeated()
     }
 
     /// Takes the ASCONF ACK to send to an unknown address, and the two addresses.

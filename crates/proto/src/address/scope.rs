@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use anabranch_types::AddressScope;
+use anabranch_types::{AddressScope, PathAddr};
 
 use crate::path::MAX_PATHS;
 
@@ -43,4 +43,12 @@ pub(crate) fn is_believable(listed: IpAddr, source: IpAddr) -> bool {
         AddressScope::Loopback => AddressScope::of(source) == AddressScope::Loopback,
         AddressScope::Link | AddressScope::Site | AddressScope::Global => true,
     }
+}
+
+/// Whether neither address is a multicast or broadcast address (RFC 9260 §8.4 rule 1). If the socket does not report the local
+/// address of a packet, the packet was for this host.
+pub(crate) fn is_unicast(path: &PathAddr) -> bool {
+    let is_host = |ip| AddressScope::of(ip) != AddressScope::Unusable;
+    let (local, remote) = (path.local.ip(), path.remote.ip());
+    is_host(remote) && (local.is_unspecified() || is_host(local))
 }

@@ -203,6 +203,19 @@ impl Association {
     /// Applies the effects of a step of data transfer on the association.
     #[inline]
     pub(crate) fn apply(&mut self, effects: Effects) {
+        if effects.is_acknowledgement_at_most() {
+            if effects.is_acknowledged {
+                self.owed
+                    .tell_writable(&self.state, &self.transfer.sender, &mut self.events);
+            }
+        } else {
+            self.apply_changes(effects);
+        }
+    }
+
+    /// Applies effects that few steps have, apart from [`Association::apply`], so that the usual case is inlined in its callers.
+    #[cold]
+    fn apply_changes(&mut self, effects: Effects) {
         let (is_acknowledged, is_confirmed) = (effects.is_acknowledged, effects.is_confirmed);
         let (peer_is_unreachable, is_stalled) = (effects.peer_is_unreachable, effects.is_stalled);
         if let Some(changes) = effects.into_path_events() {

@@ -117,12 +117,13 @@ impl Endpoint {
     ) -> Result<u16, ConnectError> {
         let is_free = |local_port: u16| {
             let taken = |&remote| {
-                self.with_peer_at(Correspondent {
-                    remote,
-                    peer_port,
-                    local_port,
-                })
-                .is_some()
+                self.directory
+                    .with_proven(Correspondent {
+                        remote,
+                        peer_port,
+                        local_port,
+                    })
+                    .is_some()
             };
             !remotes.iter().any(taken)
         };

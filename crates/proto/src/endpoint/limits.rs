@@ -17,6 +17,8 @@ pub(super) struct Limits {
     receive_memory: u64,
     held: u64,
     associations: usize,
+    /// An equal share of the memory for each of them.
+    equal_share: u64,
     per_prefix: usize,
     prefix: SourcePrefix,
     /// Associations that were set up by peers of each prefix.
@@ -32,11 +34,12 @@ pub(super) struct Share {
 }
 
 impl Limits {
-    pub(super) const fn new(config: &EndpointConfig) -> Self {
+    pub(super) fn new(config: &EndpointConfig) -> Self {
         Self {
             receive_memory: config.receive_memory,
             held: 0,
             associations: config.max_associations,
+            equal_share: config.receive_memory / config.max_associations.max(1) as u64,
             per_prefix: config.max_associations_per_prefix,
             prefix: config.source_prefix,
             of_prefix: BTreeMap::new(),
@@ -85,8 +88,7 @@ impl Limits {
     /// Bytes that the association with this share may hold.
     pub(super) fn grant(&self, share: Share) -> u64 {
         let free = self.receive_memory.saturating_sub(self.held);
-        let equal = self.receive_memory / (self.associations.max(1) as u64);
-        share.held.saturating_add(free).max(equal)
+        share.held.saturating_add(free).max(self.equal_share)
     }
 
     /// Whether the memory for received data is used up.

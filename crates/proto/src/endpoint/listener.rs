@@ -67,7 +67,7 @@ pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Ini
         refuse(endpoint, inbound, init, cause);
         return;
     }
-    let by_source = endpoint.with_peer_at(inbound.correspondent());
+    let by_source = endpoint.directory.with_proven(inbound.correspondent());
     let known = by_source
         .map(|id| (id, inbound.arrival))
         .or_else(|| crossing(endpoint, inbound, &wishes.addresses));

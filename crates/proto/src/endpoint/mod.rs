@@ -20,9 +20,11 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use core::ops::{Deref, DerefMut};
 
-use anabranch_types::{AddressScope, AssociationId, Ecn, Instant, PathAddr, Tsn, VerificationTag};
+use anabranch_types::{AssociationId, Ecn, Instant, PathAddr, Tsn, VerificationTag};
+use anabranch_wire::chunk::{RawChunk, kind};
 use anabranch_wire::{Chunk, Packet, checksum};
 
+use crate::address::is_unicast;
 use crate::association::{Association, Event};
 use crate::config::{AssociationConfig, EndpointConfig};
 use crate::input::is_lawful_bundle;
@@ -30,7 +32,7 @@ use crate::output::Transmit;
 use crate::secrets::{Entropy, Secrets};
 pub use connect::ConnectError;
 use cookie::CookieKeys;
-use directory::{Correspondent, Directory};
+use directory::Directory;
 pub use icmp::{IcmpKind, IcmpMessage};
 use inbound::Inbound;
 use limits::{Limits, Share};
@@ -215,12 +217,10 @@ impl Endpoint {
             self.counters.malformed += 1;
             return;
         };
-        if !is_from_host_to_host(&path) {
-            self.counters.out_of_the_blue += 1;
-            return;
-        }
+        let mut chunks = packet.chunks();
+        let first = chunks.next().and_then(Result::ok);
         //= rfc9260 6.10-8
-        if !is_lawful_bundle(&packet) {
+        if !is_lawful_bundle(first.as_ref(), chunks) {
             self.counters.dropped += 1;
             return;
         }
@@ -229,31 +229,47 @@ impl Endpoint {
             arrival: path,
             packet: &packet,
         };
-        let first = packet
-            .chunks()
-            .next()
-            .and_then(Result::ok)
-            .and_then(|chunk| chunk.decode().ok());
-        match first {
-            Some(Chunk::Init(init)) => listener::on_init(self, &inbound, &init),
-            Some(Chunk::CookieEcho(echo)) => {
-                if responder::on_cookie_echo(self, &inbound, echo.cookie) {
-                    self.deliver(&inbound);
-                }
+        let is_handled = match first {
+            Some(first) if matches!(first.kind, kind::INIT | kind::COOKIE_ECHO) => {
+                self.handle_set_up(&inbound, &first)
             }
-            Some(_) if self.deliver(&inbound) => {}
-            Some(_) | None if !self.answers_for(&inbound) => {}
-            Some(_) | None => {
-                self.counters.out_of_the_blue += 1;
-                out_of_the_blue::handle(&mut self.replies, &inbound);
-            }
+            Some(_) => self.deliver(&inbound),
+            None => false,
+        };
+        if !is_handled {
+            self.handle_out_of_the_blue(&inbound);
         }
     }
 
-    /// The association in which this address is confirmed or was given by the application. Associations that only list it do not
-    /// count (ADR 0067).
-    fn with_peer_at(&self, correspondent: Correspondent) -> Option<AssociationId> {
-        self.directory.with_proven(correspondent)
+    /// Handles a packet that begins with an INIT or COOKIE ECHO; returns whether it belongs to this endpoint.
+    fn handle_set_up(&mut self, inbound: &Inbound<'_>, first: &RawChunk<'_>) -> bool {
+        if !is_unicast(&inbound.arrival) {
+            return false;
+        }
+        match first.decode() {
+            Ok(Chunk::Init(init)) => listener::on_init(self, inbound, &init),
+            Ok(Chunk::CookieEcho(echo)) => {
+                if responder::on_cookie_echo(self, inbound, echo.cookie) {
+                    self.deliver(inbound);
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    //= rfc9260 8.4-1
+    /// Handles a packet that belongs to no association.
+    #[cold]
+    fn handle_out_of_the_blue(&mut self, inbound: &Inbound<'_>) {
+        let is_unicast = is_unicast(&inbound.arrival);
+        if is_unicast && !self.answers_for(inbound) {
+            return;
+        }
+        self.counters.out_of_the_blue += 1;
+        if is_unicast {
+            out_of_the_blue::handle(&mut self.replies, inbound);
+        }
     }
 
     /// Whether this endpoint replies to unknown peers on the port. A packet directly over IP reaches every program on the host with
@@ -293,11 +309,11 @@ impl Endpoint {
         }
         let receiver = &mut slot.association.transfer.receiver;
         receiver.grant(self.limits.grant(slot.share));
-        let dropped = receiver.statistics().dropped;
+        let dropped = receiver.dropped();
         slot.association
             .handle_packet(inbound.now, &inbound.arrival, packet);
         if self.limits.is_exhausted() {
-            let dropped_now = slot.association.transfer.receiver.statistics().dropped;
+            let dropped_now = slot.association.transfer.receiver.dropped();
             self.counters.data_refused += dropped_now.saturating_sub(dropped);
         }
         self.touch(id);
@@ -487,23 +503,14 @@ const fn reply_of(path: PathAddr, size: usize) -> Transmit {
     }
 }
 
-//= rfc9260 8.4-1
-/// Whether neither address is a multicast or broadcast address (RFC 9260 §8.4 rule 1). If the socket does not report the local
-/// address of a packet, the packet was for this host.
-fn is_from_host_to_host(path: &PathAddr) -> bool {
-    let is_host = |ip| AddressScope::of(ip) != AddressScope::Unusable;
-    let (local, remote) = (path.local.ip(), path.remote.ip());
-    is_host(remote) && (local.is_unspecified() || is_host(local))
-}
-
 /// Updates directory and event queue after an association may have changed.
 fn note_changes(directory: &mut Directory, eventful: &mut VecDeque<AssociationId>, slot: &mut Slot) {
     let association = &mut slot.association;
     let is_in_handshake = association.is_in_handshake();
     let is_settled = core::mem::replace(&mut slot.is_in_handshake, is_in_handshake) == is_in_handshake;
-    let removed = association.addresses.take_removed();
-    if !is_settled || removed.is_some() {
-        directory.index(association, &removed.unwrap_or_default());
+    if !is_settled || association.addresses.is_moved() {
+        let removed = association.addresses.take_removed();
+        directory.index(association, &removed);
     }
     if !slot.entry.has_events && !association.events.is_empty() {
         slot.entry.has_events = true;

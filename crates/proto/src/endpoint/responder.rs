@@ -128,7 +128,7 @@ fn existing(endpoint: &Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> Opti
     let found = endpoint
         .directory
         .with_tag(cookie.local_tag)
-        .or_else(|| endpoint.with_peer_at(inbound.correspondent()))
+        .or_else(|| endpoint.directory.with_proven(inbound.correspondent()))
         .or_else(|| listener::crossing(endpoint, inbound, &cookie.listed).map(|(id, _)| id));
     found.filter(|id| {
         endpoint

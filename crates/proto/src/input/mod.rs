@@ -10,6 +10,7 @@ use anabranch_types::{Instant, PathAddr, PathId};
 use anabranch_wire::Packet;
 use anabranch_wire::chunk::kind;
 
+use crate::address::is_unicast;
 use crate::association::{Association, State, close, shutdown};
 use crate::handshake;
 use crate::path::Arrived;
@@ -84,6 +85,9 @@ impl Association {
     /// Handles a packet from an unknown address, which may show that the address is the peer's.
     #[cold]
     fn introduce(&mut self, now: Instant, arrival: &PathAddr, packet: &Packet<'_>) -> Option<PathId> {
+        if !is_unicast(arrival) {
+            return None;
+        }
         if matches!(self.state, State::CookieWait(_)) && !self.config.single_homed {
             return handshake::introduce(&mut self.addresses, &self.transfer.paths, *arrival, packet);
         }

@@ -1,8 +1,8 @@
 //! Verification of tags (RFC 9260 §8.5): does the packet belong to this association?
 
 use anabranch_types::{PathAddr, VerificationTag};
-use anabranch_wire::Packet;
-use anabranch_wire::chunk::kind;
+use anabranch_wire::chunk::{RawChunk, kind};
+use anabranch_wire::{Chunks, Packet};
 
 use crate::association::Association;
 
@@ -25,10 +25,16 @@ pub(crate) fn contains_abort(packet: &Packet<'_>) -> bool {
 /// Whether a chunk that must be alone in its packet is alone: INIT, INIT ACK and SHUTDOWN COMPLETE (RFC 9260 §6.10), and an ABORT
 /// with the T bit (§8.4 rule 8 bundles nothing with it). Such a packet has another tag than other chunks require; if they were
 /// accepted in it, an attacker who observes one direction of an association could forge packets of the other.
-pub(crate) fn is_lawful_bundle(packet: &Packet<'_>) -> bool {
-    let mut chunks = packet.chunks().flatten();
-    let lone = [kind::INIT, kind::INIT_ACK, kind::SHUTDOWN_COMPLETE];
-    !chunks.any(|chunk| lone.contains(&chunk.kind) || chunk.reflects_tag()) || packet.chunks().count() == 1
+pub(crate) fn is_lawful_bundle(first: Option<&RawChunk<'_>>, mut others: Chunks<'_>) -> bool {
+    match first {
+        Some(first) if must_be_alone(first) => others.next().is_none(),
+        _ => !others.flatten().any(|chunk| must_be_alone(&chunk)),
+    }
+}
+
+fn must_be_alone(chunk: &RawChunk<'_>) -> bool {
+    let by_kind = matches!(chunk.kind, kind::INIT | kind::INIT_ACK | kind::SHUTDOWN_COMPLETE);
+    by_kind || chunk.reflects_tag()
 }
 
 //= rfc9260 8.5.1-6, 8.5.1-7, 8.5.1-12, 8.5-2, 9.1-6

@@ -50,11 +50,14 @@ impl Association {
             let effects = self.addresses.advance(&mut self.transfer, now);
             self.apply(effects);
         }
-        if let Some(chunk) = self.control.take_final_chunk() {
+        if self.control.has_final_chunk()
+            && let Some(chunk) = self.control.take_final_chunk()
+        {
             let (path, size) = packet::final_chunk(self, chunk, buffer);
             return Some(transmit(self, path, size));
         }
-        if let Some((path, answer)) = self.addresses.take_repeated()
+        if self.addresses.has_repeated()
+            && let Some((path, answer)) = self.addresses.take_repeated()
             && let Some(size) = packet::repeated_answer(self, &answer, buffer)
         {
             return Some(transmit_over(path, size));

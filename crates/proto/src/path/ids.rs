@@ -19,6 +19,10 @@ impl PathIds {
         self.0 &= !(1 << id.0);
     }
 
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0 == 0
+    }
+
     /// Whether `id` is in the set. Any number is allowed, because ids also come from HEARTBEAT ACKs.
     pub(crate) const fn contains(&self, id: PathId) -> bool {
         id.0 < Self::LIMIT && self.0 & (1 << id.0) != 0

@@ -27,6 +27,8 @@ pub(crate) struct PathSet {
     ids: PathIds,
     /// Paths over which a chunk with the I bit arrived, which requests an immediate SACK over the same path (RFC 9260 §3.3.1).
     sacks_asked: PathIds,
+    /// Paths that responded once and do not now: potentially failed or inactive.
+    unresponsive: PathIds,
     /// Whether the MTU search of newly usable paths may still have to be started.
     sizes_unasked: bool,
 }
@@ -50,6 +52,7 @@ impl PathSet {
             inner: Vec::with_capacity(pairs.len()),
             ids: PathIds::default(),
             sacks_asked: PathIds::default(),
+            unresponsive: PathIds::default(),
             sizes_unasked: true,
         };
         for (index, addr) in pairs.iter().enumerate() {
@@ -79,6 +82,7 @@ impl PathSet {
         self.inner.remove(at);
         self.ids.remove(id);
         self.sacks_asked.remove(id);
+        self.unresponsive.remove(id);
         if self.facts.remove(at).primary {
             self.set_primary(self.best());
         }
@@ -130,6 +134,20 @@ impl PathSet {
     pub(crate) fn path_mut(&mut self, id: PathId) -> &mut Path {
         let at = self.at(id);
         &mut self.inner[at]
+    }
+
+    /// Sets the reachability of path `id`.
+    pub(crate) fn set_reachability(&mut self, id: PathId, reachability: Reachability) {
+        self.fact_mut(id).reachability = reachability;
+        match reachability {
+            Reachability::PotentiallyFailed | Reachability::Inactive => self.unresponsive.insert(id),
+            Reachability::Active | Reachability::Unconfirmed => self.unresponsive.remove(id),
+        }
+    }
+
+    /// Paths that responded once and do not now: potentially failed or inactive.
+    pub(crate) const fn unresponsive(&self) -> &PathIds {
+        &self.unresponsive
     }
 
     /// Facts and internal state of path `id`.

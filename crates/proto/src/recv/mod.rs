@@ -324,6 +324,11 @@ impl Receiver {
         self.statistics
     }
 
+    /// DATA chunks dropped for lack of room.
+    pub(crate) const fn dropped(&self) -> u64 {
+        self.statistics.dropped
+    }
+
     /// Whether dropping this chunk for lack of room would block the association for ever: all others wait for it, and no message
     /// can be received.
     fn is_stuck_without(&self, tsn: UnwrappedTsn) -> bool {

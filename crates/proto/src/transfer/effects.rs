@@ -63,6 +63,13 @@ impl Effects {
         }
     }
 
+    /// Whether at most `is_acknowledged` is set.
+    #[inline]
+    pub(crate) const fn is_acknowledgement_at_most(&self) -> bool {
+        let is_ended = self.peer_is_unreachable | self.is_stalled;
+        self.path_events.is_none() && !self.is_confirmed && !is_ended
+    }
+
     /// The changes of paths, in order; `None` if there are none.
     #[inline]
     pub(crate) fn into_path_events(self) -> Option<Vec<PathEvent>> {

@@ -226,12 +226,12 @@ impl Transfer {
     //= rfc9260 8.2-3, 8.2-5, 8.3-5, 8.3-12
     /// Sets the reachability of `path`; `None` if it does not change.
     fn set_reachability(&mut self, path: PathId, reachability: Reachability) -> Option<Effects> {
-        let facts = self.paths.fact_mut(path);
-        if facts.reachability == reachability {
+        let before = self.paths.fact(path).reachability;
+        if before == reachability {
             return None;
         }
-        let was_unconfirmed = facts.reachability == Reachability::Unconfirmed;
-        facts.reachability = reachability;
+        let was_unconfirmed = before == Reachability::Unconfirmed;
+        self.paths.set_reachability(path, reachability);
         let mut effects = self.changed(path, PathChange::Reachability(reachability));
         match reachability {
             Reachability::Active => {

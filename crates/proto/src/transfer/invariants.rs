@@ -1,6 +1,6 @@
 //! Invariants of data transfer, on which policies may rely.
 
-use anabranch_policy::PathFacts;
+use anabranch_policy::{PathFacts, Reachability};
 
 use super::Transfer;
 use crate::path::Path;
@@ -13,6 +13,12 @@ impl Transfer {
             return;
         }
         for (facts, path) in self.paths.iter() {
+            let is_unresponsive = self.paths.unresponsive().contains(facts.id);
+            let responds = matches!(
+                facts.reachability,
+                Reachability::Active | Reachability::Unconfirmed
+            );
+            assert_eq!(is_unresponsive, !responds, "{:?} responds", facts.id);
             self.check_flight(facts, path);
             self.check_windows(facts);
             check_round_trips(facts, path);

@@ -6,34 +6,42 @@
 
 use core::time::Duration;
 
-use anabranch_policy::{PathFacts, Reachability};
-use anabranch_types::{Instant, PathId, earliest};
+use anabranch_types::{Instant, PathId};
 use anabranch_wire::{Heartbeat, PacketBuilder};
 
 use super::Transfer;
 use crate::path::{HeartbeatInfo, Path};
 
 impl Transfer {
-    /// How far apart probes are now; `None` if none leave: all paths respond, nothing waits, or the association finishes.
+    /// The interval between probes of a path; `None` if none are sent: nothing waits, or the association is being shut down.
     fn probe_interval(&self) -> Option<Duration> {
-        let interval = self.limits.probing?;
-        let is_any = self.paths.iter().any(|path| is_probed(&path));
-        (is_any && !self.is_finishing && !self.sender.is_drained()).then_some(interval)
+        let is_wanted = !self.is_finishing && !self.sender.is_drained();
+        self.limits.probing.filter(|_| is_wanted)
     }
 
     /// When the next probe is due.
+    #[inline]
     pub(super) fn probe_deadline(&self) -> Option<Instant> {
-        let interval = self.probe_interval()?;
-        let probed = self.paths.iter().filter(is_probed);
-        earliest(probed.map(|(_, path)| Some(due_at(path, interval))))
+        let is_any = !self.paths.unresponsive().is_empty();
+        is_any.then(|| self.first_probe())?.map(|(due_at, _)| due_at)
     }
 
-    /// The first path on which a probe is to leave now.
+    /// The path on which a probe is due.
+    #[inline]
     pub(crate) fn probe_due(&self, now: Instant) -> Option<PathId> {
+        if self.paths.unresponsive().is_empty() {
+            return None;
+        }
+        let (due_at, path) = self.first_probe()?;
+        (due_at <= now).then_some(path)
+    }
+
+    /// When the next probe is due, and on which path. Not inlined, because all paths respond nearly always.
+    #[cold]
+    fn first_probe(&self) -> Option<(Instant, PathId)> {
         let interval = self.probe_interval()?;
-        let mut probed = self.paths.iter().filter(is_probed);
-        let due = probed.find(|(_, path)| due_at(path, interval) <= now);
-        due.map(|(facts, _)| facts.id)
+        let due = |path| (due_at(self.paths.path(path), interval), path);
+        self.paths.unresponsive().clone().map(due).min()
     }
 
     /// Until when `path` stays out of use though it answers, since data does not get through.
@@ -62,12 +70,4 @@ impl Transfer {
 fn due_at(path: &Path, interval: Duration) -> Instant {
     let due = path.probes.due_at(interval);
     path.damping.holds_until(due).unwrap_or(due)
-}
-
-/// Whether it is known to lead to the peer and does not respond. Unconfirmed paths have a pace of their own (RFC 9260 §5.4).
-fn is_probed((facts, _): &(&PathFacts, &Path)) -> bool {
-    matches!(
-        facts.reachability,
-        Reachability::PotentiallyFailed | Reachability::Inactive
-    )
 }

@@ -71,24 +71,26 @@ impl Transfer {
         may_probe: bool,
         now: Instant,
     ) -> Option<(PathId, usize)> {
-        if let Some(written) = self.write_part(header, buffer, now) {
+        if !self.splitting.rests.is_empty()
+            && let Some(written) = self.write_part(header, buffer, now)
+        {
             return Some(written);
         }
         may_probe.then(|| self.write_mtu_probe(header, buffer, now))?
     }
 
     /// Writes the next part of a chunk that leaves in parts. Gives its path and the length of the packet.
-    pub(crate) fn write_part(
+    #[cold]
+    fn write_part(
         &mut self,
         header: CommonHeader,
         buffer: &mut Vec<u8>,
         now: Instant,
     ) -> Option<(PathId, usize)> {
+        // Chunks whose path was removed are retransmitted on another one.
+        let paths = &self.paths;
+        self.splitting.rests.retain(|rest| paths.contains(rest.path));
         let mut rest = self.splitting.rests.pop_front()?;
-        if !self.paths.contains(rest.path) {
-            // The chunk went with its path, and waits to be sent again.
-            return self.write_part(header, buffer, now);
-        }
         let limit = self.paths.fact(rest.path).max_packet;
         let mut builder = PacketBuilder::new(buffer, header, limit.into());
         let bytes = &rest.bytes[rest.sent..];

@@ -392,6 +392,23 @@ fn refused_cookie_bundled_with_abort_is_not_answered() {
     assert_eq!(endpoint.associations().count(), 0);
 }
 
+/// An ABORT for an unknown association would end this one.
+#[test]
+fn packet_with_the_right_tag_and_a_malformed_chunk_is_not_answered() {
+    let mut endpoint = endpoint();
+    let tag = accept_peer(&mut endpoint, 5, &[]);
+    let short = RawChunk {
+        kind: kind::DATA,
+        flags: 0,
+        value: b"short",
+        bytes: &[],
+        at: 0,
+    };
+    assert!(deliver(&mut endpoint, START, peer(2), tag, &short).is_empty());
+    assert_eq!(endpoint.counters().out_of_the_blue, 0);
+    assert!(!endpoint.associations().any(Association::is_closed));
+}
+
 //= rfc9260 12.4-2
 #[test]
 fn replies_to_one_packet_are_bundled_into_one() {
