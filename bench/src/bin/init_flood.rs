@@ -1,8 +1,8 @@
 //! Benchmark `init_flood`: set-ups over loopback while another core sends forged INITs as fast as it can.
 //!
-//! The flood comes from 16 addresses of this host, each INIT in a datagram and a system call of its own, and asks for no answer. Beside
-//! it, 100 clients connect one after the other, each with 5 s of time. Server, clients and flood have a thread each, so the
-//! figures are those of a machine with as many free cores.
+//! The flood comes from 16 addresses of this host. Each INIT is sent in a datagram and a system call of its own, and replies are not read.
+//! Meanwhile, 100 clients connect one after the other, each within 5 s. Server, clients and flood have a thread each, so the figures
+//! are valid for a machine with at least three free cores.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use anabranch_bench::{Arguments, Column, Table, median};
 use anabranch_types::{Tsn, VerificationTag};
 use anabranch_wire::{CommonHeader, OutboundInit, PacketBuilder};
 
-/// Sockets of the flood.
+/// Number of sockets of the flood.
 const SOURCES: u8 = 16;
 
-/// Different INITs of each socket.
+/// Number of different INITs of each socket.
 const INITS: u32 = 1_024;
 
-/// Set-ups that are tried.
+/// Number of attempts to connect.
 const SET_UPS: u32 = 100;
 
-/// Time for one of them.
+/// Maximum time of one attempt.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Pause between two of them.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);
 
 fn main() {
@@ -81,7 +81,7 @@ fn measure(floods: bool) -> [f64; 4] {
     [rate, times.len() as f64, middle, slowest]
 }
 
-/// A server in a thread of its own, which ends when the sender is dropped.
+/// Runs a server in a thread of its own, until the sender is dropped.
 fn serve() -> (std::sync::mpsc::Sender<()>, SocketAddr) {
     let (tell, address) = std::sync::mpsc::channel();
     let (keep, ends) = std::sync::mpsc::channel::<()>();
@@ -92,7 +92,7 @@ fn serve() -> (std::sync::mpsc::Sender<()>, SocketAddr) {
             tell.send(server.local_addrs()[0])
                 .expect("the benchmark waits for it");
             while ends.try_recv() != Err(std::sync::mpsc::TryRecvError::Disconnected) {
-                // Dropping an association shuts it down.
+                // The dropped association is shut down.
                 let _ = tokio::time::timeout(PAUSE, server.accept()).await;
             }
         });
@@ -106,7 +106,7 @@ fn on_this_thread<T>(work: impl Future<Output = T>) -> T {
     runtime.block_on(work)
 }
 
-/// Connects one after the other; the times in ms of those that succeed.
+/// Connects clients one after the other. Returns the times in ms of those that succeed.
 fn set_up_all(server: SocketAddr) -> Vec<f64> {
     on_this_thread(async {
         let mut times = Vec::new();
@@ -139,7 +139,7 @@ fn flood(server: SocketAddr, is_over: &AtomicBool, sent: &AtomicU64) {
             return;
         }
         for (socket, inits) in &sources {
-            // The answers are not read: they fill the socket, and are dropped then.
+            // Replies are not read: they fill the socket buffer, and further ones are dropped.
             let is_sent = socket.send(&inits[round % inits.len()]).is_ok();
             sent.fetch_add(u64::from(is_sent), Ordering::Relaxed);
         }

@@ -1,7 +1,7 @@
-//! Benchmark `inits`: CPU time per INIT, beside associations that list the address that it comes from.
+//! Benchmark `inits`: CPU time per INIT, with many associations that list its source address.
 //!
-//! Each association is with a peer at an address of its own that lists the two addresses that all others list, too. Then INITs arrive
-//! from the first of these, listing both. Nothing is kept for them, so each is answered as the one before.
+//! Each association has a peer at an address of its own. All peers list the same two further addresses. Then INITs that list both arrive
+//! from the first of them. The endpoint keeps no state for an INIT, so all INITs are processed alike.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -13,13 +13,13 @@ use anabranch_wire::{
     RawParameter, WriteChunk,
 };
 
-/// Associations that list the address.
+/// Numbers of associations that list the address.
 const LISTING: [u32; 3] = [100, 10_000, 100_000];
 
-/// INITs between two looks at the clock.
+/// INITs between two readings of the clock.
 const BATCH: usize = 100;
 
-/// What every peer lists.
+/// The addresses that every peer lists.
 const LISTED: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 200, 0, 1), Ipv4Addr::new(10, 200, 0, 2)];
 
 const NOW: Instant = Instant::ZERO;
@@ -61,7 +61,7 @@ fn endpoint() -> Endpoint {
     Endpoint::new(config, Seed(1))
 }
 
-/// Seconds per INIT.
+/// CPU time per INIT in seconds.
 fn init_cost(endpoint: &mut Endpoint, seconds: f64) -> f64 {
     let init = init(1);
     let mut inits = 0;
@@ -89,7 +89,7 @@ fn join(endpoint: &mut Endpoint, number: u32) {
     while endpoint.poll_event().is_some() {}
 }
 
-/// Hands over a packet with one chunk; the first packet that leaves.
+/// Delivers a packet with one chunk. Returns the first packet sent in reply.
 fn exchange(
     endpoint: &mut Endpoint,
     source: IpAddr,

@@ -154,7 +154,7 @@ pub enum SackWalks {
 }
 
 impl AssociationConfig {
-    /// Configuration for WebRTC data channels and compatible programs. SCTP port 5000 at both ends, a single path and
+    /// Configuration for WebRTC data channels and compatible programs. It uses SCTP port 5000 at both ends, a single path, and
     /// 65,535 streams (RFC 8831 §6.2). Packets fit into 1,280 bytes, which every IPv6 path carries, after the overhead of
     /// DTLS and TURN is added.
     ///

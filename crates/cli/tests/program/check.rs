@@ -33,7 +33,7 @@ fn working_uplink_is_reported_with_what_passes() {
     assert_eq!(uplink["mtu"], 1_500);
     assert!(uplink["rtt_ms"].as_f64().unwrap() > 0.0);
     assert_eq!(lines[1]["working"], 1);
-    // The receiver still waits for its only file.
+    // With `--once`, the receiver still waits for its file.
     let again = run(&["check", &receiver.to]);
     let text = String::from_utf8(again.stdout).unwrap();
     assert!(

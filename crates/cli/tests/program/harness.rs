@@ -45,7 +45,7 @@ pub(crate) fn ip(arguments: &[&str]) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
-/// What only root can make. Others do without the test and are told so; in CI, nothing is left out.
+/// The result of `make`, which needs root. Without root, the test is skipped with a message, except in CI.
 pub(crate) fn needs_root<T>(what: &str, make: impl FnOnce() -> Option<T>) -> Option<T> {
     let made = make();
     if made.is_none() {
@@ -55,7 +55,7 @@ pub(crate) fn needs_root<T>(what: &str, make: impl FnOnce() -> Option<T>) -> Opt
     made
 }
 
-/// Runs it to its end.
+/// Runs the command to its end.
 pub(crate) fn run(arguments: &[&str]) -> Output {
     anabranch().args(arguments).output().unwrap()
 }
@@ -92,7 +92,7 @@ impl Running {
         self.event_after(name, |_| {})
     }
 
-    /// The same; `each` sees those before it.
+    /// Like [`Self::event`]; `each` gets the events before it.
     pub(crate) fn event_after(&mut self, name: &str, mut each: impl FnMut(&Value)) -> Value {
         let parsed = self
             .lines
@@ -121,12 +121,12 @@ impl Running {
         self.child.wait().unwrap();
     }
 
-    /// What Ctrl-C does.
+    /// Sends SIGINT, like Ctrl-C.
     pub(crate) fn interrupt(&self) {
         self.signal("-INT");
     }
 
-    /// What happens when its terminal goes.
+    /// Sends SIGHUP, like a terminal that closes.
     pub(crate) fn hang_up(&self) {
         self.signal("-HUP");
     }
@@ -232,7 +232,7 @@ pub(crate) fn file(folder: &TempDir, name: &str, size: usize) -> PathBuf {
     path
 }
 
-/// An address at which nobody answers, for as long as the socket lives.
+/// An address that never answers while the socket is open.
 pub(crate) fn silent_address() -> (UdpSocket, String) {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap().to_string();

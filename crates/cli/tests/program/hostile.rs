@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::harness::Receiver;
 
-/// A peer that says what it likes.
+/// A peer that can send any message.
 struct Peer {
     association: Association,
     _endpoint: Endpoint,
@@ -56,7 +56,7 @@ impl Peer {
         assert_eq!(self.answer().await, r#"{"type":"accept","version":1}"#);
     }
 
-    /// The end, of so many bytes with a digest that is wrong.
+    /// The `end` message of a file of this size, with a wrong digest.
     async fn end(&self, size: u64) {
         let digest = "0".repeat(64);
         self.control(&format!(r#"{{"type":"end","size":{size},"sha256":"{digest}"}}"#))
@@ -76,7 +76,7 @@ impl Peer {
     }
 }
 
-/// The runtime has a thread of its own: the tests wait for lines of the receiver on theirs.
+/// A runtime in a thread of its own, because the tests block their thread to read lines of the receiver.
 fn with_receiver(test: impl AsyncFnOnce(&mut Receiver)) {
     with_patient_receiver("10s", test);
 }
@@ -149,7 +149,7 @@ fn unsafe_file_names_are_rejected() {
     });
 }
 
-/// Who offers a pipe does not know how long it is, and tells at the end. Nothing says that the pieces come before.
+/// A sender of a pipe announces the size in `end`, which may arrive before pieces of the file.
 #[test]
 fn early_end_does_not_exceed_the_size_limit() {
     with_receiver_of(&["--max-size", "1kB"], async |receiver| {

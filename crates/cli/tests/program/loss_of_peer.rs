@@ -10,7 +10,7 @@ use crate::harness::{Receiver, Running, anabranch, file, run, silent_address};
 
 const TWO: &str = "127.0.0.1,127.0.0.2";
 
-/// A sender whose pipe stays open, and the end that keeps it so: it has begun and will not finish.
+/// A sender that has begun and does not finish, because its pipe stays open; and the other end of the pipe.
 fn endless_sender(receiver: &mut Receiver, options: &[&str]) -> (Running, std::process::ChildStdin) {
     let mut command = anabranch();
     command
@@ -103,7 +103,7 @@ fn slow_pipe_is_not_reported_as_a_lost_sender() {
     receiver.running.event("stored");
 }
 
-/// As one that has enough to do with others.
+/// A receiver that is busy with other senders.
 #[test]
 fn slow_receiver_is_not_lost() {
     let (runtime, late) = listener();
@@ -120,7 +120,7 @@ fn slow_receiver_is_not_lost() {
     });
 }
 
-/// Timers of what finds its window shut back off until they are further apart than the sender's patience lasts.
+/// Zero window probes back off until they are further apart than the sender's timeout.
 #[test]
 fn receiver_that_does_not_read_is_not_lost() {
     let (runtime, busy) = listener();
@@ -153,7 +153,7 @@ async fn accept(association: &Association) {
     association.send(accept).await.unwrap();
 }
 
-/// A peer that is played by the test.
+/// A peer that the test implements.
 fn listener() -> (tokio::runtime::Runtime, Endpoint) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -205,7 +205,7 @@ fn closed_port_is_reported_without_waiting_for_the_timeout() {
     let path = file(&folder, "a", 10);
     let (socket, address) = silent_address();
     drop(socket);
-    // The test would not end before this timeout.
+    // The deadline of the test is shorter than this timeout.
     let options = ["--to", &address, "--timeout", "10min"];
     let sent = run(&[&["send", path.to_str().unwrap()], &options[..]].concat());
     let error = String::from_utf8(sent.stderr).unwrap();

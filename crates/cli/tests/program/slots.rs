@@ -1,4 +1,4 @@
-//! Slots of a receiver. How long does a sender wait for others, and what is it told?
+//! Slots of a receiver. How long does a sender wait for others, and is it informed of its place in the queue?
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::harness::{Receiver, Running, anabranch, file};
 
-/// A sender whose pipe stays open, and the end that keeps it so. Its file is called `name`.
+/// A sender of a file called `name` that reads a pipe, and the other end of the pipe, which keeps it open.
 fn endless_sender(receiver: &Receiver, name: &str) -> (Running, std::process::ChildStdin) {
     let mut command = anabranch();
     command.args(["send", "-", "--json", "--name", name, "--to", &receiver.to]);
@@ -67,7 +67,7 @@ fn first_sender_that_is_served_ends_a_receiver_with_once() {
     assert_eq!(receiver.running.end().0, Some(0));
 }
 
-/// Offers that are followed by nothing but keep-alives.
+/// Offers that only keep-alives follow.
 async fn campers(receiver: &Receiver, count: usize) -> (Endpoint, Vec<Association>) {
     let endpoint = Endpoint::builder().local("127.0.0.3:0").bind().await.unwrap();
     let mut associations = Vec::new();

@@ -1,4 +1,4 @@
-//! A reader of the program's output that reads nothing. Does it keep the program from its work, or from ending?
+//! A stalled reader of the program's output. Can the program be interrupted nevertheless?
 
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
@@ -26,7 +26,7 @@ fn start(arguments: &[&str], output: UnixStream) -> Child {
     command.spawn().unwrap()
 }
 
-/// Waits until the program handles Ctrl-C itself (Linux), and sends it until the program ends; its exit code.
+/// Waits until the program handles SIGINT itself (Linux), then sends SIGINT until it ends. Returns its exit code.
 fn interrupt(mut child: Child) -> Option<i32> {
     let catches = || {
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
@@ -40,7 +40,7 @@ fn interrupt(mut child: Child) -> Option<i32> {
     while !catches() {
         std::thread::yield_now();
     }
-    // Again and again: between the end of its work and the wait for the reader it does not listen.
+    // SIGINT is repeated, because the program does not listen between the end of its work and the wait for the reader.
     let number = child.id().to_string();
     loop {
         let sent = Command::new("kill").args(["-INT", &number]).status().unwrap();
@@ -75,7 +75,7 @@ fn sender_with_a_stalled_reader_can_be_interrupted_after_its_end() {
         "--timeout",
         "100ms",
     ];
-    // Either it was interrupted, or it failed and then waited for its reader.
+    // It was interrupted either during its work, or after it failed and while it waited for the reader.
     let code = interrupt(start(&arguments, writer));
     assert!(matches!(code, Some(130 | 1)), "{code:?}");
 }

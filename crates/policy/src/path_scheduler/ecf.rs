@@ -1,10 +1,10 @@
 //! ECF path scheduler. Which path is next, if the last byte is to arrive as early as possible?
 //!
-//! Source: Y. Lim, E. Nahum, D. Towsley, R. Gibbens, "ECF: An MPTCP path scheduler to manage heterogeneous paths",
-//! CoNEXT 2017.
+//! Source: Y.-s. Lim, E. Nahum, D. Towsley, R. Gibbens, "ECF: An MPTCP Path Scheduler to Manage Heterogeneous Paths",
+//! ACM CoNEXT 2017.
 //!
-//! Idea: a slow path that can take data is worth using only if the fast path could not deliver everything that waits
-//! before the slow one delivers its part.
+//! Idea: a slow path that can take data is used only if the fast path cannot deliver all queued data before the slow path
+//! delivers its part.
 //!
 //! ```text
 //! f = path with the smallest srtt, sendable or not;  f can take data: On(f)
@@ -16,8 +16,8 @@
 //! On(s)
 //! ```
 //!
-//! That k is at least one cwnd is in the authors' code for Linux, not in the paper: even the last packet takes a whole
-//! round trip.
+//! The lower bound of k, one cwnd, is from the authors' code for Linux, not from the paper: even the last packet takes a
+//! whole round trip.
 //!
 //! Deviations: bytes where the paper counts packets. A path without an RTT sample is tried first, to get one. A full
 //! path with nothing in flight is not waited for: no acknowledgement would end the wait.
