@@ -23,7 +23,7 @@ use crate::parse::{Origin, Origins};
 #[derive(Debug, Default)]
 pub(crate) struct Opened {
     pub(crate) sockets: Vec<Arc<dyn Socket>>,
-    /// What cannot work, with what to do about it.
+    /// Problems of the sockets, with remedies.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ impl Opened {
     }
 }
 
-/// What does not work for a socket at `address`, with what to do about it.
+/// The problem of a socket at `address`, with a remedy.
 pub(crate) fn warning(address: IpAddr, egress: &Egress) -> Option<String> {
     match egress {
         Egress::Routed | Egress::Bound { .. } => None,
@@ -148,7 +148,7 @@ fn source_towards(remote: SocketAddr) -> io::Result<SocketAddr> {
     Ok(source)
 }
 
-/// How long interfaces may go on changing before it is looked what there is: one event brings many messages.
+/// Delay between the first notification and listing the interfaces: one change causes many notifications.
 #[cfg(target_os = "linux")]
 const SETTLING: Duration = Duration::from_millis(100);
 
@@ -171,7 +171,7 @@ impl Following<'_> {
         };
         while changes.changed().await.is_ok() {
             sleep(SETTLING).await;
-            // What is named and is not there may come back.
+            // A named device or address that is gone may come back.
             let wanted = locals(self.from, self.remotes).unwrap_or_default();
             self.add_new(&wanted, &warn);
             self.remove_gone();

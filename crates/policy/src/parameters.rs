@@ -15,7 +15,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// Its default value, as users would type it.
     pub default: &'static str,
-    /// What it means and which values it takes.
+    /// Its meaning and its valid values.
     pub meaning: &'static str,
 }
 

@@ -26,9 +26,9 @@ use crate::unknown_name::UnknownName;
 pub struct Profile {
     /// The name that users type.
     pub name: &'static str,
-    /// What it is for, in one line.
+    /// Its purpose, in one line.
     pub summary: &'static str,
-    /// Where its choices come from.
+    /// The source of its choices.
     pub source: &'static str,
     /// The choices.
     pub recipe: PolicyRecipe,

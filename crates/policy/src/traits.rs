@@ -10,7 +10,7 @@ use crate::facts::{
     PathAck, PathFacts, Pick, Reachability, Reschedule, SendAllowance, StreamFacts, StuckChunk,
 };
 
-/// What all policies share.
+/// Methods of all policies.
 pub trait Policy: Send + fmt::Debug {
     /// The name that users type, as in the catalog.
     fn name(&self) -> &'static str;
@@ -266,7 +266,7 @@ pub trait BurstPolicy: Policy {
         let _ = path;
         None
     }
-    /// How many bytes may be sent on `path` now, whatever its cwnd.
+    /// Number of bytes that may be sent on `path` now, whatever its cwnd.
     fn allowance(&mut self, path: &PathFacts, now: Instant) -> SendAllowance;
     /// `bytes` were sent on `path`.
     fn on_sent(&mut self, path: PathId, bytes: u64, now: Instant) {

@@ -21,9 +21,9 @@ const RENAMED: &[(&str, &str, &str)] = &[
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownName {
-    /// What it should name, such as `path-scheduler`.
+    /// The kind of name that was expected, such as `path-scheduler`.
     pub what: String,
-    /// What the user typed.
+    /// The name that the user typed.
     pub given: String,
     /// The known names; for values of parameters, the description of the parameter.
     pub known: Vec<&'static str>,

@@ -92,8 +92,8 @@ impl<'b> PacketBuilder<'b> {
         Ok(())
     }
 
-    /// What was written since the packet was `length` bytes long: for an AUTH chunk, whose HMAC covers what
-    /// follows it.
+    /// The bytes written since the packet was `length` bytes long: for an AUTH chunk, whose HMAC covers all chunks
+    /// behind it.
     pub fn written_since(&mut self, length: usize) -> &mut [u8] {
         let from = (self.start + length).min(self.buffer.len());
         &mut self.buffer[from..]

@@ -15,7 +15,7 @@ const LIMIT: usize = 64 << 10;
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     delivered: Mutex<Delivered>,
-    /// What a handle took at once. Locked before `delivered`.
+    /// Messages that a handle took together. Locked before `delivered`.
     taken: Mutex<VecDeque<ReceivedMessage>>,
 }
 

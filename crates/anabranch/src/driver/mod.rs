@@ -83,7 +83,7 @@ pub(crate) struct Driver {
     has_new_sockets: bool,
 }
 
-/// What to do after a round.
+/// The next step after a round.
 enum Next {
     Round,
     Sleep,
@@ -271,7 +271,7 @@ impl Driver {
         // New sockets were not polled yet.
         let has_new_sockets = mem::take(&mut self.has_new_sockets);
         let happened = state.collect(&mut self.wakings);
-        // What happened since may require a packet, perhaps the last one.
+        // Events since then may require a packet, perhaps the last one.
         let is_silent = core_is_silent && !due && !state.work;
         if is_silent {
             state.tidy_up();

@@ -12,7 +12,7 @@ use crate::events::AssociationEvent;
 /// How many events a slow subscriber may fall behind before it misses some.
 const EVENT_BACKLOG: usize = 256;
 
-/// What the driver signals to the handles of one association.
+/// Signals of the driver to the handles of one association.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
     pub(crate) inbox: Inbox,

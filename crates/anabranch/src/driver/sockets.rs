@@ -259,7 +259,7 @@ impl SocketQueue {
             match self.socket.try_send(&outgoing).as_ref().map_err(classify) {
                 Err(ErrorClass::WouldBlock) => return Sent::UpTo(sent),
                 Err(ErrorClass::Broken) => self.broken = true,
-                // What is lost is retransmitted, on another path if this one does not recover.
+                // Lost packets are retransmitted, on another path if this one does not recover.
                 Ok(()) | Err(ErrorClass::Lost) => sent += piece.len(),
                 Err(ErrorClass::TooLarge) => {
                     refusing.push(transmit.path);

@@ -28,7 +28,7 @@ pub(crate) struct Sending {
     pub(crate) patience: Duration,
 }
 
-/// What the receiver has confirmed.
+/// Confirmation of the receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Receipt {
     pub(crate) size: u64,

@@ -13,7 +13,7 @@ use super::renamed::renamed;
 pub struct PlanError {
     /// File, line and column, or the option on the command line.
     pub place: String,
-    /// What is wrong, and what was expected.
+    /// The error, and the expected value.
     pub problem: String,
 }
 

@@ -17,7 +17,7 @@ use super::points::Point;
 use super::tree::{self, Table, Value};
 use crate::metric;
 
-/// What a plan sweeps, compares, draws and checks.
+/// The sweeps, variants, figures and checks of a plan.
 pub(super) struct Head<'t> {
     pub(super) title: String,
     pub(super) claim: String,

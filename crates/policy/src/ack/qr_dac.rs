@@ -37,7 +37,7 @@ pub struct QrDac {
     sources: PathTable<Source>,
 }
 
-/// What a path delivered.
+/// Data delivered by one path.
 #[derive(Clone, Copy, Debug)]
 struct Source {
     /// The highest new TSN that arrived over it.

@@ -23,7 +23,7 @@ use core::marker::PhantomData;
 use crate::parameters::{Parameter, Parameters, Slot, Word};
 use crate::{BufferFacts, BufferPolicy, PathFacts, Policy};
 
-/// What counts as held by a path.
+/// The bytes that count towards a path's share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Counting {
     /// Bytes in flight.
@@ -41,7 +41,7 @@ impl Word for Counting {
 /// Parameters of [`Split`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SplitParameters {
-    /// What counts as held by a path.
+    /// The bytes that count towards a path's share.
     pub counting: Counting,
 }
 

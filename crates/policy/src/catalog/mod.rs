@@ -18,9 +18,9 @@ pub use policies::*;
 pub struct Algorithm {
     /// The name that users type.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// Its effect, in one line.
     pub summary: &'static str,
-    /// Where it comes from; `our reading of` where the source leaves the definition open.
+    /// Its source; begins with `our reading of` if the source leaves the definition open.
     pub source: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
@@ -31,7 +31,7 @@ pub struct Algorithm {
 pub struct ExtensionPoint {
     /// The name that users type.
     pub name: &'static str,
-    /// What it decides, as a question.
+    /// Its decision, as a question.
     pub description: &'static str,
     /// The algorithms to choose from.
     pub algorithms: &'static [Algorithm],

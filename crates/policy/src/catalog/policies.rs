@@ -165,7 +165,7 @@ choices! {
 }
 
 choices! {
-    /// How much of the buffers a path may hold.
+    /// The share of the buffers that a path may use.
     BufferChoice of BufferPolicy = "buffer-split", "how much of the shared buffers may a path hold?";
     "none" => Shared(NoParameters), buffer::Shared::new,
         "no limit", "RFC 9260";
@@ -178,7 +178,7 @@ choices! {
 }
 
 choices! {
-    /// What moves to another path when a buffer is blocked.
+    /// The chunks that move to another path when a buffer is blocked.
     ReschedulingChoice of ReschedulingPolicy = "chunk-rescheduling", "a buffer is blocked: which chunks move to another path?";
     "none" => Never(NoParameters), rescheduling::Never::new,
         "none", "RFC 9260";

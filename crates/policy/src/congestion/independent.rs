@@ -39,7 +39,7 @@ pub trait SinglePath: Parameters + Send {
     fn ssthresh(state: &Self::State) -> u64;
 }
 
-/// What a SACK acknowledged on one path.
+/// Chunks of one path that a SACK acknowledged, with the facts of the path.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked<'a> {
     /// Bytes and TSNs.

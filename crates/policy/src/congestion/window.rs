@@ -12,7 +12,7 @@ pub(crate) fn quantum(path: &PathFacts) -> u64 {
     u64::from(path.max_data_chunk).max(1)
 }
 
-/// What idleness does to ssthresh.
+/// Effect of an idle period on ssthresh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum IdleSsthresh {
     /// Set to the cwnd before the first adjustment (RFC 9260 §7.2.1).

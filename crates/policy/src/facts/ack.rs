@@ -2,7 +2,7 @@
 
 use anabranch_types::{Instant, PathId, SendNumber, UnwrappedTsn};
 
-/// What one SACK changed, for the whole association (compare `ack_sample` of Linux).
+/// Effects of one SACK on the whole association (compare `ack_sample` of Linux).
 #[derive(Clone, Debug)]
 pub struct AckSample<'a> {
     /// The Cumulative TSN Ack Point after this SACK.
@@ -13,12 +13,12 @@ pub struct AckSample<'a> {
     pub arrived_on: PathId,
     /// Number of DATA packets since the peer's last SACK, if it reports that (DAC); 1 or 2.
     pub packet_count: Option<u8>,
-    /// What it acknowledged on each path, ordered by path id; paths without change are left out.
+    /// Its effects on each path, ordered by path id; paths without change are left out.
     pub paths: &'a [PathAck],
 }
 
 impl AckSample<'_> {
-    /// What was acknowledged on `path`.
+    /// The effects on `path`.
     #[must_use]
     pub fn on(&self, path: PathId) -> Option<&PathAck> {
         self.paths.iter().find(|ack| ack.path == path)
@@ -34,7 +34,7 @@ pub struct SentOnce {
     pub tsn: UnwrappedTsn,
 }
 
-/// What one SACK acknowledged of the chunks last sent on one path. Sizes in bytes of chunks, headers included.
+/// The chunks last sent on one path that one SACK acknowledged. Sizes in bytes of chunks, headers included.
 #[derive(Clone, Debug)]
 pub struct PathAck {
     /// Id of the path.

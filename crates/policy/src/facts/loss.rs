@@ -2,7 +2,7 @@
 
 use anabranch_types::{Instant, PathId, SendNumber, UnwrappedTsn};
 
-/// How a loss was detected.
+/// The mechanism that detected a loss.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LossCause {
     /// By acknowledgements of later chunks (RFC 9260 §7.2.4).
@@ -16,7 +16,7 @@ pub enum LossCause {
 pub struct LossEvent {
     /// Id of the path.
     pub path: PathId,
-    /// How it was detected.
+    /// The mechanism that detected it.
     pub cause: LossCause,
     /// Bytes declared lost.
     pub bytes: u64,
@@ -80,8 +80,8 @@ pub struct LostChunk {
     pub bytes: u64,
     /// The path on which it was lost.
     pub lost_on: PathId,
-    /// How its loss was detected.
+    /// The mechanism that detected its loss.
     pub cause: LossCause,
-    /// How often it was sent.
+    /// Number of its transmissions.
     pub transmissions: u16,
 }

@@ -17,7 +17,7 @@ pub enum Reachability {
     Inactive,
 }
 
-/// What the core knows of one path. Sizes in bytes.
+/// Facts that the core shows of one path. Sizes in bytes.
 #[derive(Clone, Debug)]
 pub struct PathFacts {
     /// Id of the path.
@@ -122,12 +122,12 @@ impl PathFacts {
     }
 }
 
-/// How much may be sent at once.
+/// Decision of a burst policy: the bytes that may be sent on a path now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SendAllowance {
     /// Bytes that may be sent now.
     pub bytes: u64,
-    /// If `bytes` is 0: when to ask again; `None` to wait for the next acknowledgement.
+    /// If `bytes` is 0: the time of the next decision; `None` to wait for the next acknowledgement.
     pub again_at: Option<Instant>,
 }
 

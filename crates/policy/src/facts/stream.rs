@@ -19,7 +19,7 @@ pub struct StreamFacts {
     pub weight: u16,
 }
 
-/// What waits to be sent for the first time.
+/// Data queued for its first transmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Backlog {
     /// Bytes of payload not yet sent.

@@ -208,7 +208,7 @@ fn settled(policy: &mut dyn CongestionControl, rng: &mut Rng) -> Vec<PathFacts> 
     paths
 }
 
-/// What the `acked` ones of `paths` gain by one SACK that acknowledges a full cwnd of each.
+/// The increase of the `acked` ones of `paths` after one SACK that acknowledges a full cwnd of each.
 fn gains(policy: &mut dyn CongestionControl, paths: &[PathFacts], acked: &[PathFacts]) -> Vec<i64> {
     let windows: Vec<u64> = acked.iter().map(|path| policy.cwnd(path.id)).collect();
     let acks = acked.iter().zip(&windows);

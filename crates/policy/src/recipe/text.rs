@@ -11,7 +11,7 @@ use crate::unknown_name::UnknownName;
 pub struct RecipeError {
     /// In which line, counted from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The error in this line.
     pub problem: String,
 }
 

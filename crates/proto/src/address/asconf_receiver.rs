@@ -39,7 +39,7 @@ pub(super) struct AsconfReceiver {
     received: Option<Box<Received>>,
 }
 
-/// What the peer's ASCONFs have left.
+/// State of received ASCONFs.
 #[derive(Debug, Default)]
 struct Received {
     /// The last ASCONF ACKs, oldest first.

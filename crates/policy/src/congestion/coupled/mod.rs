@@ -40,7 +40,7 @@ use crate::parameters::{Parameter, Parameters, Slot};
 use crate::path_table::PathTable;
 use crate::{AckSample, CongestionControl, LossEvent, PathFacts, Policy, path_facts};
 
-/// What one path of a group may do, given the others: all that differs between the coupled algorithms.
+/// The formulas of one coupled algorithm, for one path of a group.
 pub trait Coupling: Send + fmt::Debug + 'static {
     /// The name that users type.
     const NAME: &'static str;
@@ -49,7 +49,7 @@ pub trait Coupling: Send + fmt::Debug + 'static {
 
     /// The part of the increase of a path alone that the group's own path takes.
     fn increase(group: &Group<'_>) -> Part;
-    /// What a loss leaves of the own path's cwnd, in bytes, before the floor of one full chunk.
+    /// The cwnd of the own path after a loss, in bytes, before the lower bound of one full chunk is applied.
     fn after_loss(group: &Group<'_>) -> u64;
 }
 

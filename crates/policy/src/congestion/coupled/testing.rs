@@ -61,7 +61,7 @@ pub(crate) fn part<A: Coupling>(examples: &[Example], own: u8) -> f64 {
     sign * part.units() as f64 / Part::ONE.units() as f64
 }
 
-/// What a loss leaves of path `own`, in full chunks.
+/// The cwnd of path `own` after a loss, in full chunks.
 pub(crate) fn after_loss<A: Coupling>(examples: &[Example], own: u8) -> f64 {
     with_group(examples, own, |group| A::after_loss(group)) as f64 / CHUNK as f64
 }

@@ -62,7 +62,7 @@ impl Fixture {
         self.acked(&[0, 1, 2], CHUNK);
     }
 
-    /// What each path gains by one SACK that acknowledges a whole cwnd of all of them.
+    /// The increase of each path after one SACK that acknowledges a full cwnd of all paths.
     fn gains(&mut self) -> [i64; 3] {
         let before = [0, 1, 2].map(|path| self.cwnd(path));
         let acks: Vec<PathAck> = (0..)
