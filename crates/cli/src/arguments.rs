@@ -84,10 +84,10 @@ Examples:
   anabranch recv --json --max-size 1GB downloads
           with output for programs
   anabranch recv --max-transfers 4 --idle-timeout 10s downloads
-          four files at once; further senders wait, and take over from those that make no progress
+          four files at once; further senders wait, and take the slots of transfers without progress
 
-A file gets its name only when it is complete, on the disk and matches the sender's SHA-256. Existing files are not overwritten without --force; the sender is told before it sends.
-Anyone who can reach the port can send files: restrict access with --listen and a firewall.
+A file gets its name only when it is complete, on the disk and matches the sender's SHA-256. Existing files are not overwritten without --force: their senders are refused before they send data.
+Every host that can reach the port can send files: restrict access with --listen and a firewall.
 Exit codes: 0 stored (--once), 1 failed, 2 invalid arguments, 130 interrupted.";
 
 const CHECK_EXAMPLES: &str = "\
@@ -101,7 +101,7 @@ Examples:
   anabranch check --json 192.0.2.1
           with output for programs
 
-For each uplink: the round-trip time, the largest packets that pass, and the address that the receiver sees; or what to do if it does not work.
+Prints for each uplink the round-trip time, the largest packet that passes, and the address that the receiver sees; or what to do if it does not work.
 Exit codes: 0 all uplinks work, 1 some do not, 2 invalid arguments, 130 interrupted.";
 
 const DEMO_EXAMPLES: &str = "\
