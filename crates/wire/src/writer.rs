@@ -39,9 +39,20 @@ impl<'b> Writer<'b> {
     /// the path MTU because of it.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
-        debug_assert!(bytes.len() <= self.room(), "a chunk wrote more than its wire_len");
-        let fitting = bytes.len().min(self.room());
-        self.buffer.extend_from_slice(&bytes[..fitting]);
+        // The length of most appends is known when this is compiled, so the usual case is a few moves and no call.
+        if bytes.len() <= self.room() {
+            self.buffer.extend_from_slice(bytes);
+        } else {
+            self.truncated(bytes);
+        }
+    }
+
+    /// Appends as much of `bytes` as fits.
+    #[cold]
+    fn truncated(&mut self, bytes: &[u8]) {
+        debug_assert!(false, "a chunk wrote more than its wire_len");
+        let fitting = &bytes[..self.room()];
+        self.buffer.extend_from_slice(fitting);
     }
 
     /// Appends `count` zero bytes, up to the limit.
@@ -56,12 +67,14 @@ impl<'b> Writer<'b> {
     }
 
     /// Appends two bytes in network order.
+    #[inline]
     pub fn u16(&mut self, value: u16) {
         self.bytes(&value.to_be_bytes());
     }
 
     //= rfc9260 3-2
     /// Appends four bytes in network order.
+    #[inline]
     pub fn u32(&mut self, value: u32) {
         self.bytes(&value.to_be_bytes());
     }

@@ -26,6 +26,7 @@ use anabranch_types::Tsn;
 
 use super::{RawChunk, kind};
 use crate::reader::{Reader, u32s};
+use crate::writer::length_field;
 use crate::{DecodeError, WriteChunk, Writer};
 
 /// Bytes of the fields before the blocks, without the chunk header.
@@ -213,11 +214,31 @@ impl WriteChunk for OutboundSack<'_> {
 
     //= rfc9260 3.3.4-1
     fn write(&self, writer: &mut Writer<'_>) {
-        writer.chunk_header(kind::SACK, packet_count_bits(self.packet_count), self);
-        writer.u32(self.cumulative.0);
-        writer.u32(self.a_rwnd);
-        writer.u16(count_field(self.blocks.len()));
-        writer.u16(count_field(self.duplicates.len()));
+        // One append for all fields before the blocks: most SACKs have none.
+        let [l0, l1] = length_field(self.wire_len()).to_be_bytes();
+        let [t0, t1, t2, t3] = self.cumulative.0.to_be_bytes();
+        let [w0, w1, w2, w3] = self.a_rwnd.to_be_bytes();
+        let [b0, b1] = count_field(self.blocks.len()).to_be_bytes();
+        let [d0, d1] = count_field(self.duplicates.len()).to_be_bytes();
+        let flags = packet_count_bits(self.packet_count);
+        writer.bytes(&[
+            kind::SACK,
+            flags,
+            l0,
+            l1,
+            t0,
+            t1,
+            t2,
+            t3,
+            w0,
+            w1,
+            w2,
+            w3,
+            b0,
+            b1,
+            d0,
+            d1,
+        ]);
         write_block_list(writer, self.blocks);
         self.duplicates.iter().for_each(|tsn| writer.u32(tsn.0));
     }
