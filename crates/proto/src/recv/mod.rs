@@ -131,8 +131,8 @@ impl Receiver {
             restarted.window.hold(length);
         }
         restarted.window.set_unread(!restarted.delivery.is_empty());
-        let above = |_: &Box<Arrivals>| Box::new(Arrivals::above(restarted.tracker.cumulative()));
-        restarted.arrivals = self.arrivals.as_ref().map(above);
+        let above = || Box::new(Arrivals::above(restarted.tracker.cumulative()));
+        restarted.arrivals = self.arrivals.is_some().then(above);
         restarted
     }
 
