@@ -118,6 +118,16 @@ impl Endpoint {
         });
     }
 
+    /// Reads the routing table again after it has changed: a socket at the address of one device is bound to this device if packets
+    /// to `remotes` would leave by another one from now on, as [`uplink_socket`](crate::uplink_socket) does at first.
+    pub fn follow_routes(&self, remotes: &[SocketAddr]) {
+        let sockets = self.0.shared.lock().sockets.clone();
+        for socket in sockets {
+            // A socket that cannot be bound is used as it is: the peer may still be reached.
+            let _ = socket.follow_routes(remotes);
+        }
+    }
+
     /// Sets up an association with the peer at the addresses that `peer` resolves to: a slice of addresses, or a name with
     /// a port. The port is that of the UDP encapsulation. Further addresses of the peer are learned from its INIT ACK.
     ///

@@ -340,4 +340,8 @@ impl<T: Transport> Socket for Watched<T> {
             }
         }
     }
+
+    fn follow_routes(&self, remotes: &[SocketAddr]) -> io::Result<Egress> {
+        self.transport.follow_routes(remotes)
+    }
 }

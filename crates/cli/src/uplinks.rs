@@ -11,9 +11,9 @@ use std::time::Duration;
 #[cfg(target_os = "linux")]
 use anabranch::InterfaceChanges;
 use anabranch::io::{Egress, Socket, Uplink, host_addresses, uplinks, uplinks_of_device};
-use anabranch::{Association, Endpoint, uplink_socket};
+use anabranch::{AddressError, Association, Endpoint, uplink_socket};
 #[cfg(target_os = "linux")]
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::failure::Failure;
 use crate::network::bind_failure;
@@ -152,6 +152,10 @@ fn source_towards(remote: SocketAddr) -> io::Result<SocketAddr> {
 #[cfg(target_os = "linux")]
 const SETTLING: Duration = Duration::from_millis(100);
 
+/// When an address that could not be removed yet is tried again.
+#[cfg(target_os = "linux")]
+const RETRY: Duration = Duration::from_secs(1);
+
 /// A sender whose addresses follow the host's interfaces.
 #[derive(Debug)]
 pub(crate) struct Following<'a> {
@@ -169,14 +173,25 @@ impl Following<'_> {
             // Without rtnetlink the addresses stay those of the start.
             return pending().await;
         };
-        while changes.changed().await.is_ok() {
-            sleep(SETTLING).await;
-            // A named device or address that is gone may come back.
+        loop {
+            // The first round takes what has changed since the sockets were opened. A named device or address that is gone may
+            // come back.
             let wanted = locals(self.from, self.remotes).unwrap_or_default();
             self.add_new(&wanted, &warn);
-            self.remove_gone();
+            self.endpoint.follow_routes(self.remotes);
+            let is_done = self.remove_gone();
+            let changed = changes.changed();
+            let change = if is_done {
+                Ok(changed.await)
+            } else {
+                timeout(RETRY, changed).await
+            };
+            match change {
+                Ok(Ok(())) => sleep(SETTLING).await,
+                Ok(Err(_)) => return pending().await,
+                Err(_) => {}
+            }
         }
-        pending().await
     }
 
     fn add_new(&self, wanted: &[SocketAddr], warn: impl Fn(&str)) {
@@ -196,15 +211,25 @@ impl Following<'_> {
         }
     }
 
-    /// The last address stays: it may come back, and without it there would be no association.
-    fn remove_gone(&self) {
-        let Ok(present) = host_addresses() else { return };
+    /// Removes addresses that are gone, and closes their sockets. The last address stays until another one is confirmed: it may
+    /// come back, and without it there would be no association. `false` if one stays for now.
+    fn remove_gone(&self) -> bool {
+        let Ok(present) = host_addresses() else {
+            return true;
+        };
+        let mut is_done = true;
         for local in self.endpoint.local_addrs() {
-            let is_gone = !present.contains(&local.ip());
-            if is_gone && self.association.remove_local_address(local).is_ok() {
-                self.endpoint.remove_local(local);
+            if present.contains(&local.ip()) {
+                continue;
+            }
+            match self.association.remove_local_address(local) {
+                // An address that the association does not have was never added, or its path was removed by the peer.
+                Ok(()) | Err(AddressError::UnknownAddress(_)) => self.endpoint.remove_local(local),
+                Err(AddressError::LastAddress(_) | AddressError::TooMany) => is_done = false,
+                Err(_) => {}
             }
         }
+        is_done
     }
 }
 

@@ -22,7 +22,8 @@ pub struct IcmpMessage {
 /// Types and codes of ICMP messages, as far as they differ in their consequences.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IcmpKind {
-    /// No program uses the port (type 3, code 3; ICMPv6 type 1, code 4).
+    /// No program uses the port (type 3, code 3; ICMPv6 type 1, code 4), or, for SCTP directly over IP, the host has no SCTP (type 3,
+    /// code 2; ICMPv6 type 4, code 1).
     PortUnreachable,
     /// Destination unreachable for another reason: no route, a host that is down, or a firewall.
     Unreachable,
@@ -101,7 +102,9 @@ pub(crate) mod queue {
             _ => return None,
         };
         let kind = match (error.ee_origin, error.ee_type, error.ee_code) {
-            (libc::SO_EE_ORIGIN_ICMP, 3, 3) | (libc::SO_EE_ORIGIN_ICMP6, 1, 4) => IcmpKind::PortUnreachable,
+            (libc::SO_EE_ORIGIN_ICMP, 3, 2 | 3)
+            | (libc::SO_EE_ORIGIN_ICMP6, 1, 4)
+            | (libc::SO_EE_ORIGIN_ICMP6, 4, 1) => IcmpKind::PortUnreachable,
             (libc::SO_EE_ORIGIN_ICMP, 3, 4) | (libc::SO_EE_ORIGIN_ICMP6, 2, _) => {
                 IcmpKind::PacketTooBig(error.ee_info)
             }

@@ -65,6 +65,15 @@ impl Kernel {
         self.local
     }
 
+    /// Has packets leave by `device` from now on, unless the socket is bound to a device already.
+    pub(crate) fn bind_to_device(&self, device: &str) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        if self.socket.device()?.is_some() {
+            return Ok(());
+        }
+        bind_to_device(&self.socket, device)
+    }
+
     pub(crate) fn max_segments(&self) -> usize {
         self.state.max_gso_segments()
     }
@@ -157,6 +166,15 @@ fn past_pending<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         result = call();
     }
     result
+}
+
+/// Has packets of `socket` leave by `device` (`SO_BINDTODEVICE`). Linux only; elsewhere nothing happens.
+pub(crate) fn bind_to_device(socket: &Socket, device: &str) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    socket.bind_device(Some(device.as_bytes()))?;
+    #[cfg(not(target_os = "linux"))]
+    let _ = (socket, device);
+    Ok(())
 }
 
 /// Requests large buffers, within the limit of the system.

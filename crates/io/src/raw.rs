@@ -8,6 +8,7 @@ use anabranch_types::PathAddr;
 use socket2::{Protocol, Type};
 
 use crate::datagram::{Incoming, Outgoing};
+use crate::icmp::IcmpMessage;
 use crate::kernel::Kernel;
 use crate::socket::Transport;
 
@@ -74,6 +75,14 @@ impl Transport for RawSocket {
             no_header
         };
         self.0.try_receive(incoming, header_of)
+    }
+
+    fn keep_icmp(&self) -> io::Result<()> {
+        self.0.keep_icmp()
+    }
+
+    fn take_icmp(&self) -> io::Result<Option<IcmpMessage>> {
+        self.0.take_icmp()
     }
 }
 

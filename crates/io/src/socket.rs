@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 
 use crate::datagram::{Incoming, Outgoing};
 use crate::icmp::IcmpMessage;
+use crate::uplinks::Egress;
 
 /// A non-blocking socket of the operating system, without any notion of readiness: an event loop watches its
 /// file descriptor.
@@ -52,6 +53,17 @@ pub trait Transport: AsFd + fmt::Debug + Send + Sync {
     fn take_icmp(&self) -> io::Result<Option<IcmpMessage>> {
         Ok(None)
     }
+
+    /// Reads the routing table again, and binds this socket to the device of its address if packets to `remotes` would leave
+    /// by another one. Returns how they leave now.
+    ///
+    /// # Errors
+    ///
+    /// The system denies it.
+    fn follow_routes(&self, remotes: &[SocketAddr]) -> io::Result<Egress> {
+        let _ = remotes;
+        Ok(Egress::Routed)
+    }
 }
 
 /// A socket that wakes its user when it becomes ready: a [`Transport`] inside an asynchronous runtime, or
@@ -94,5 +106,15 @@ pub trait Socket: fmt::Debug + Send + Sync {
     fn poll_icmp(&self, cx: &mut Context<'_>) -> Poll<IcmpMessage> {
         let _ = cx;
         Poll::Pending
+    }
+
+    /// As [`Transport::follow_routes`]. Sockets without an address of one device do nothing.
+    ///
+    /// # Errors
+    ///
+    /// The system denies it.
+    fn follow_routes(&self, remotes: &[SocketAddr]) -> io::Result<Egress> {
+        let _ = remotes;
+        Ok(Egress::Routed)
     }
 }

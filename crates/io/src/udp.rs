@@ -8,8 +8,9 @@ use socket2::{Protocol, Type};
 
 use crate::datagram::{Incoming, Outgoing};
 use crate::icmp::IcmpMessage;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, bind_to_device};
 use crate::socket::Transport;
+use crate::uplinks::{Egress, egress};
 
 /// A UDP socket: segmentation offload in both directions, ECN, destination address of what arrives, choice of
 /// the source address of what leaves, no IP fragmentation. What the system lacks is done without.
@@ -35,13 +36,7 @@ impl UdpSocket {
     ///
     /// As [`bind`](Self::bind), or there is no such device.
     pub fn bind_to_device(local: SocketAddr, device: &str) -> io::Result<Self> {
-        let bind = |socket: &socket2::Socket| {
-            #[cfg(target_os = "linux")]
-            socket.bind_device(Some(device.as_bytes()))?;
-            #[cfg(not(target_os = "linux"))]
-            let _ = (socket, device);
-            Ok(())
-        };
+        let bind = |socket: &socket2::Socket| bind_to_device(socket, device);
         Kernel::bind_by(Type::DGRAM, Protocol::UDP, local, bind).map(Self)
     }
 }
@@ -69,6 +64,14 @@ impl Transport for UdpSocket {
 
     fn take_icmp(&self) -> io::Result<Option<IcmpMessage>> {
         self.0.take_icmp()
+    }
+
+    fn follow_routes(&self, remotes: &[SocketAddr]) -> io::Result<Egress> {
+        let egress = egress(self.local_addr().ip(), remotes);
+        if let Egress::Bound { device } = &egress {
+            self.0.bind_to_device(device)?;
+        }
+        Ok(egress)
     }
 }
 

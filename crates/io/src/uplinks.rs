@@ -125,7 +125,7 @@ impl UdpSocket {
 
 /// How packets from `source` to `remotes` leave, and how they can be made to leave by the device of `source`.
 #[cfg(target_os = "linux")]
-fn egress(source: IpAddr, remotes: &[SocketAddr]) -> Egress {
+pub(crate) fn egress(source: IpAddr, remotes: &[SocketAddr]) -> Egress {
     let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
     let has_source = |interface: &&Interface| interface.ip() == source;
     let Some((interface, index)) = interfaces
@@ -154,7 +154,7 @@ fn egress(source: IpAddr, remotes: &[SocketAddr]) -> Egress {
 
 /// The routing tables of other systems are not read.
 #[cfg(not(target_os = "linux"))]
-fn egress(_source: IpAddr, _remotes: &[SocketAddr]) -> Egress {
+pub(crate) fn egress(_source: IpAddr, _remotes: &[SocketAddr]) -> Egress {
     Egress::Routed
 }
 

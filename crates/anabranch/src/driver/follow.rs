@@ -21,23 +21,36 @@ mod watch {
     use anabranch_io::expand_wildcard;
 
     use super::super::{Shared, until};
-    use crate::runtime::{InterfaceChanges, either, sleep};
+    use crate::runtime::{InterfaceChanges, either, sleep, timeout};
 
     /// Delay between the first notification and listing the addresses: one change causes many notifications.
     const SETTLING: Duration = Duration::from_millis(100);
+
+    /// When an address that could not be removed yet is tried again.
+    const RETRY: Duration = Duration::from_secs(1);
 
     /// Keeps the addresses of wildcard sockets up to date until the endpoint ends.
     pub(crate) async fn follow(shared: Arc<Shared>, changes: InterfaceChanges) {
         let gone = until(&shared.gone, || shared.lock().driver_is_gone.then_some(()));
         let following = async {
-            while changes.changed().await.is_ok() {
-                sleep(SETTLING).await;
+            let mut is_done = true;
+            loop {
+                let changed = changes.changed();
+                let change = if is_done {
+                    Some(changed.await)
+                } else {
+                    timeout(RETRY, changed).await
+                };
+                match change {
+                    Some(Ok(())) => sleep(SETTLING).await,
+                    Some(Err(_)) => return pending::<()>().await,
+                    None => {}
+                }
                 // If listing fails, the next change triggers another attempt.
                 if let Some(present) = present_addresses(&shared) {
-                    shared.command(|state| state.follow(&present));
+                    is_done = shared.command(|state| state.follow(&present));
                 }
             }
-            pending::<()>().await;
         };
         either(gone, following).await;
     }
@@ -58,8 +71,8 @@ mod watch {
 
 impl State {
     /// Applies the list of addresses at which the sockets can be reached now: new associations use these, and existing ones
-    /// announce the difference to their peers.
-    pub(crate) fn follow(&mut self, present: &[SocketAddr]) {
+    /// announce the difference to their peers. `false` if an association still has an address that is gone, to be tried again.
+    pub(crate) fn follow(&mut self, present: &[SocketAddr]) -> bool {
         let known = self.core.local().to_vec();
         let added: Vec<SocketAddr> = missing_from(&known, present);
         for gone in missing_from(present, &known) {
@@ -69,14 +82,16 @@ impl State {
             self.core.add_local(*address);
         }
         let ids: Vec<AssociationId> = self.ids().collect();
+        let mut is_done = true;
         for id in ids {
             for address in &added {
                 self.announce(id, *address);
             }
             if let Some(mut association) = self.core.association_mut(id) {
-                remove_gone(&mut association, present);
+                is_done &= remove_gone(&mut association, present);
             }
         }
+        is_done
     }
 
     /// Announces a new address of ours to the peer of an association; during the handshake it is queued for later.
@@ -123,8 +138,9 @@ fn is_useful(association: &AssociationMut<'_>, address: SocketAddr) -> bool {
         .any(|path| is_loopback(path.remote) == is_loopback(address))
 }
 
-/// Removes addresses that are gone. The last one is kept: without it the association would end, and it may come back.
-fn remove_gone(association: &mut AssociationMut<'_>, present: &[SocketAddr]) {
+/// Removes addresses that are gone. The last one is kept until another one is confirmed: without it the association would end, and
+/// it may come back. `false` if one is kept for now.
+fn remove_gone(association: &mut AssociationMut<'_>, present: &[SocketAddr]) -> bool {
     let mut locals: Vec<SocketAddr> = association
         .path_addresses()
         .iter()
@@ -132,9 +148,14 @@ fn remove_gone(association: &mut AssociationMut<'_>, present: &[SocketAddr]) {
         .collect();
     locals.sort_unstable();
     locals.dedup();
-    for gone in missing_from(present, &locals) {
-        let _: Result<(), AddressError> = association.remove_local_address(gone);
-    }
+    let results = missing_from(present, &locals)
+        .into_iter()
+        .map(|gone| association.remove_local_address(gone));
+    // A peer without address changes goes on with what it knows.
+    results
+        .filter(|result| matches!(result, Err(AddressError::LastAddress(_) | AddressError::TooMany)))
+        .count()
+        == 0
 }
 
 #[cfg(test)]

@@ -70,6 +70,22 @@ async fn sctp_over_raw_sockets_works_if_permitted() {
     .await;
 }
 
+/// The host answers that it has no SCTP (ICMP Protocol Unreachable): the kernel has none, and no raw socket has this address.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn raw_connect_to_host_without_sctp_is_refused() {
+    in_time(async {
+        let client = Endpoint::builder().local_raw("127.0.9.3".parse().unwrap());
+        let client = match client.bind().await {
+            Err(BindError::Socket(error)) if error.kind() == ErrorKind::PermissionDenied => return,
+            client => client.unwrap(),
+        };
+        let connected = client.connect(("127.0.9.4", 0)).await;
+        assert!(matches!(connected, Err(ConnectError::Refused)), "{connected:?}");
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn messages_keep_their_boundaries_and_order() {
     in_time(async {

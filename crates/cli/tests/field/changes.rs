@@ -1,6 +1,7 @@
 //! Addresses that change during a transfer: of the client, and of the NATs before it.
 
 use super::harness::needs_root;
+use super::network::Network;
 use super::transfer::{Order, Transfer, carried};
 use super::uplinks::{SERVER, Settings, Uplinks};
 
@@ -31,11 +32,26 @@ fn begin(settings: Settings, bytes: usize) -> Option<(Uplinks, Transfer)> {
 
 #[test]
 fn new_address_of_the_only_uplink_goes_on() {
-    let Some((uplinks, transfer)) = begin(ONE_UPLINK, 20_000_000) else {
+    let Some((uplinks, mut transfer)) = begin(ONE_UPLINK, 20_000_000) else {
         return;
     };
     uplinks.take_down(0);
     uplinks.configure(0, "192.168.1.77");
+    // The old address is removed, and its socket closed, as soon as the new one works.
+    let mut removed = transfer.sender.event("path");
+    while removed["change"] != "removed" {
+        removed = transfer.sender.event("path");
+    }
+    assert!(
+        removed["local"].as_str().unwrap().starts_with("192.168.1.5:"),
+        "{removed}"
+    );
+    let sockets = uplinks.client.command("ss").args(["-uanH"]).output().unwrap();
+    let sockets = String::from_utf8(sockets.stdout).unwrap();
+    assert!(
+        sockets.contains("192.168.1.77:") && !sockets.contains("192.168.1.5:"),
+        "{sockets}"
+    );
     transfer.finish();
 }
 
@@ -88,6 +104,27 @@ fn uplink_that_comes_up_later_carries_too() {
     let summary = transfer.finish();
     let carried = carried(&summary);
     assert!(carried.len() == 2 && carried[1] > 20_000_000, "{summary}");
+}
+
+/// While it is the only uplink, the routing table leads to it; when the preferred one is there, to that one.
+#[test]
+fn uplink_keeps_its_device_when_a_preferred_one_comes_up() {
+    let Some(uplinks) = needs_root("network namespaces", || Uplinks::make(TWO_UPLINKS)) else {
+        return;
+    };
+    uplinks.take_down(0);
+    let order = Order {
+        client: &uplinks.client,
+        server: &uplinks.server,
+        bytes: 60_000_000,
+        send: &["--to", SERVER],
+        recv: &["--listen", SERVER],
+    };
+    let mut transfer = order.start();
+    transfer.sender.event("progress");
+    uplinks.bring_up(0);
+    let summary = transfer.finish();
+    assert!(uplinks.isps[1].bytes_sent("wan") > 40_000_000, "{summary}");
 }
 
 /// The NAT of the fast uplink is switched off and on: it gives other ports to the same packets.
@@ -155,4 +192,56 @@ fn new_public_address_of_the_only_uplink_goes_on() {
     };
     uplinks.isps[0].replace_address("wan", "203.0.113.11/24", "203.0.113.99/24");
     transfer.finish();
+}
+
+/// The system has no IPv6 at either end when the transfer begins.
+#[test]
+fn ipv6_that_comes_later_carries_too() {
+    let Some(mut network) = needs_root("network namespaces", Network::new) else {
+        return;
+    };
+    let (client, server) = (network.host("client"), network.host("server"));
+    let router = network.router("router");
+    client.connect("up0", &router, "lan4");
+    client.connect("up1", &router, "lan6");
+    router.connect("wan", &server, "eth0");
+    for host in [&client, &server] {
+        host.run("sysctl -q net.ipv6.conf.all.disable_ipv6=1");
+    }
+    client.add_address("up0", "192.168.1.5/24");
+    router.add_address("lan4", "192.168.1.1/24");
+    router.add_address("wan", "203.0.113.9/24");
+    server.add_address("eth0", "203.0.113.1/24");
+    client.run("ip route add default via 192.168.1.1");
+    server.run("ip route add default via 203.0.113.9");
+    for device in ["lan4", "lan6"] {
+        router.shape(device, 20);
+    }
+    client.shape("up0", 10);
+    client.shape("up1", 10);
+    let order = Order {
+        client: &client,
+        server: &server,
+        bytes: 25_000_000,
+        send: &["--to", "203.0.113.1,2001:db8::1"],
+        recv: &[],
+    };
+    let mut transfer = order.start();
+    transfer.sender.event("progress");
+    for host in [&client, &server] {
+        host.run("sysctl -q net.ipv6.conf.all.disable_ipv6=0");
+    }
+    router.add_address("lan6", "fd00:1::1/64");
+    router.add_address("wan", "2001:db8::9/64");
+    server.add_address("eth0", "2001:db8::1/64");
+    server.run("ip route add default via 2001:db8::9");
+    client.add_address("up1", "fd00:1::5/64");
+    client.run("ip route add default via fd00:1::1 dev up1");
+    let summary = transfer.finish();
+    let paths = summary["paths"].as_array().unwrap().iter();
+    let by_ipv6: u64 = paths
+        .filter(|path| path["local"].as_str().unwrap().starts_with('['))
+        .map(|path| path["payload_sent"].as_u64().unwrap())
+        .sum();
+    assert!(by_ipv6 > 8_000_000, "{summary}");
 }

@@ -217,6 +217,13 @@ impl Host {
         self.run(&format!("ip link set dev {device} gso_max_segs 1"));
     }
 
+    /// Bytes that have left by `device`.
+    pub(crate) fn bytes_sent(&self, device: &str) -> u64 {
+        let file = format!("/sys/class/net/{device}/statistics/tx_bytes");
+        let read = self.command("cat").arg(file).output().unwrap();
+        String::from_utf8(read.stdout).unwrap().trim().parse().unwrap()
+    }
+
     /// Drops what matches `rule` on its way through this router, in the syntax of nft.
     pub(crate) fn drop_forwarded(&self, rule: &str) {
         self.drop_forwarded_in("filter", rule);
