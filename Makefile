@@ -73,7 +73,15 @@ soak: ## run 1,000 associations for 30 simulated minutes of path failures: no le
 
 .PHONY: field
 field: setup ## send files through random network namespaces that change, as root (N=200 SEED=1 ANABRANCH_PARALLEL=8)
-	@scripts/field $(if $(filter file,$(origin N)),200,$(N)) $(SEED)
+	@scripts/field worlds $(if $(filter file,$(origin N)),200,$(N)) $(SEED)
+
+.PHONY: field-figures
+field-figures: setup ## measure how soon data flows after a path fails or recovers, as root on an idle machine
+	@scripts/field figures
+
+.PHONY: field-holes
+field-holes: setup ## send files through 48 networks that drop large packets, as root
+	@scripts/field holes
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target (S=60 seconds each)

@@ -308,6 +308,10 @@ pub(crate) struct SendArguments {
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_duration)]
     pub(crate) timeout: Duration,
 
+    /// Abort when packets arrive from the receiver but it acknowledges no data for this long
+    #[arg(long, value_name = "TIME", default_value = "120s", value_parser = parse_duration)]
+    pub(crate) progress_timeout: Duration,
+
     /// Write an event log (docs/event-log.md) to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,

@@ -28,7 +28,8 @@ pub(crate) async fn run(
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
     let name = name_of(&arguments)?;
-    let config = arguments.settings.association_config()?;
+    let mut config = arguments.settings.association_config()?;
+    config.progress_timeout = Some(arguments.progress_timeout);
     let file = arguments.file.clone();
     // Opening a pipe blocks until it has a writer.
     let source = interrupt.or(on_thread(move || open(&file))).await?;

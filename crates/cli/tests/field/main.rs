@@ -5,14 +5,17 @@
 #![cfg(target_os = "linux")]
 
 mod changes;
+mod figures;
 #[expect(dead_code, reason = "the tests of the program use the rest")]
 #[path = "../program/harness.rs"]
 mod harness;
+mod holes;
 mod nat;
 mod nat64;
 mod network;
 mod outage;
 mod packet_size;
+mod parallel;
 mod receiver;
 mod suspension;
 mod temporary_addresses;

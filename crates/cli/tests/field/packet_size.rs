@@ -69,6 +69,29 @@ fn assert_both_carry(summary: Option<Value>) {
     }
 }
 
+/// Heartbeats pass, data does not, however small its packets get.
+#[test]
+fn transfer_whose_data_disappears_ends_after_the_progress_timeout() {
+    let Some(uplinks) = needs_root("network namespaces", || Uplinks::make(ONE_UPLINK)) else {
+        return;
+    };
+    uplinks.client.segment(&device(0));
+    let order = Order {
+        client: &uplinks.client,
+        server: &uplinks.server,
+        bytes: 40_000_000,
+        send: &["--to", SERVER, "--progress-timeout", "3s"],
+        recv: &["--listen", SERVER],
+    };
+    let mut transfer = order.start();
+    transfer.sender.event("progress");
+    uplinks.isps[0].drop_forwarded("iifname lan meta length > 300");
+    let error = transfer.sender.event("error");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("made no progress"), "{error}");
+    assert_eq!(transfer.sender.end().0, Some(1));
+}
+
 #[test]
 fn silent_hole_on_the_only_path_shrinks_packets() {
     send_through(ONE_UPLINK, &[0], Hole::Silent, 1_300);

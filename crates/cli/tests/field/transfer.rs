@@ -1,6 +1,6 @@
 //! One transfer over a test network, compared byte by byte: what do both ends say, and when does something happen meanwhile?
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -56,6 +56,11 @@ impl Order<'_> {
 }
 
 impl Transfer {
+    /// Where the receiver stores the file.
+    pub(crate) fn inbox(&self) -> &Path {
+        self.inbox.path()
+    }
+
     /// Waits for the end and compares the files. Returns the sender's summary.
     pub(crate) fn finish(mut self) -> Value {
         let summary = self.sender.event("summary");

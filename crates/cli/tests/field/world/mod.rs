@@ -7,14 +7,16 @@
 //!            └─ up2 ── ...                                     ┘
 //! ```
 
+mod ample;
 mod draw;
 mod outage;
 mod program;
 mod run;
 mod site;
 
-pub(super) use draw::RandomWorld;
+pub(super) use draw::{Family, Happening, RandomWorld, Uplink, What};
 pub(super) use run::{Outcome, run};
+pub(super) use site::Site;
 
 /// How long the program waits for a packet of its peer, in milliseconds: the default of `--timeout`.
 const PATIENCE: u64 = 15_000;

@@ -65,6 +65,8 @@ struct Course<'a> {
     inbox: TempDir,
     _outbox: TempDir,
     began: Instant,
+    /// When one of the programs ended last.
+    ended: Instant,
     transcript: &'a mut String,
 }
 
@@ -121,6 +123,7 @@ impl<'a> Course<'a> {
             inbox,
             _outbox: outbox,
             began: Instant::now(),
+            ended: Instant::now(),
             transcript,
         }
     }
@@ -193,6 +196,7 @@ impl<'a> Course<'a> {
                 Ok((role, None)) => {
                     self.note(&format!("{role:?} has ended"));
                     self.end_of(role).has_ended = true;
+                    self.ended = Instant::now();
                 }
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
             }
@@ -213,7 +217,7 @@ impl<'a> Course<'a> {
         let expected = world.expected();
         let is_whole = is_same(&self.sent, &self.inbox.path().join("big.bin"));
         match (sent, stored) {
-            (Some(0), Some(0)) if is_whole => Ok(Outcome::Stored),
+            (Some(0), Some(0)) if is_whole => self.in_time(world),
             (_, Some(0)) if !is_whole => Err("the files differ".to_owned()),
             (Some(0), _) => Err(format!("sent, but the receiver says: {receiver_said}")),
             // The last packets may get lost after the file is stored.
@@ -231,6 +235,16 @@ impl<'a> Course<'a> {
                 error_of(&self.receiver)
             )),
         }
+    }
+
+    /// Whether the uplinks that worked carried their parts.
+    fn in_time(&self, world: &RandomWorld) -> Result<Outcome, String> {
+        let took = self.ended.duration_since(self.began).as_millis();
+        let ample = world.ample_time();
+        if world.expected() == Expected::Stored && took > u128::from(ample) {
+            return Err(format!("stored after {took} ms, where {ample} ms are ample"));
+        }
+        Ok(Outcome::Stored)
     }
 
     /// The sender's error, which tells what is wrong.

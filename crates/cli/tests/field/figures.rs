@@ -1,0 +1,118 @@
+//! Figures of failing paths: how long does the receiver hear nothing when one of two paths dies, and how soon does a path carry data
+//! again after an outage?
+//!
+//! `make test` only checks that both are far from what timers with back-off would take; `make field-figures` (`ANABRANCH_FIGURES=strict`,
+//! on an idle machine) checks the figures themselves.
+
+use std::env;
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::harness::needs_root;
+use super::transfer::Order;
+use super::uplinks::{SERVER, Settings, Uplinks};
+
+const TWO_UPLINKS: Settings = Settings {
+    rates: &[10, 40],
+    nat: true,
+    policy_routing: false,
+};
+
+/// Longest time without data for the application if one of two paths dies; three round trips are less here.
+const SILENCE: Duration = Duration::from_millis(300);
+
+/// Longest time from the end of an outage of 20 s until the path carries data.
+const RETURN: Duration = Duration::from_millis(1_500);
+
+/// Seconds.
+const OUTAGE: u32 = 20;
+
+/// Bytes that a path must have sent to count as carrying data: probes are less.
+const DATA: u64 = 100_000;
+
+/// What is allowed of `figure`.
+fn limit(figure: Duration) -> Duration {
+    if env::var("ANABRANCH_FIGURES").as_deref() == Ok("strict") {
+        figure
+    } else {
+        figure * 4
+    }
+}
+
+/// The longest time between two writes to the only file in `folder` until `stop` is dropped. The receiver writes each piece as
+/// soon as it has arrived.
+fn longest_pause(folder: &Path, stop: &mpsc::Receiver<()>) -> Duration {
+    let written = || -> Option<SystemTime> {
+        let entry = std::fs::read_dir(folder).ok()?.next()?.ok()?;
+        entry.metadata().ok()?.modified().ok()
+    };
+    let (mut last, mut longest) = (written(), Duration::ZERO);
+    while stop.recv_timeout(Duration::from_millis(2)) == Err(mpsc::RecvTimeoutError::Timeout) {
+        let now = written();
+        if let (Some(last), Some(now)) = (last, now) {
+            longest = longest.max(now.duration_since(last).unwrap_or_default());
+        }
+        last = now.or(last);
+    }
+    longest
+}
+
+#[test]
+fn receiver_hears_data_soon_after_one_of_two_paths_died() {
+    let Some(uplinks) = needs_root("network namespaces", || Uplinks::make(TWO_UPLINKS)) else {
+        return;
+    };
+    for number in [0, 1] {
+        let order = Order {
+            client: &uplinks.client,
+            server: &uplinks.server,
+            bytes: [60_000_000, 30_000_000][number],
+            send: &["--to", SERVER],
+            recv: &["--listen", SERVER],
+        };
+        let mut transfer = order.start();
+        (0..3).for_each(|_| drop(transfer.sender.event("progress")));
+        let (go_on, stop) = mpsc::channel();
+        let pause = thread::scope(|scope| {
+            let inbox = transfer.inbox().to_owned();
+            let watch = scope.spawn(move || longest_pause(&inbox, &stop));
+            uplinks.isps[number].drop_forwarded("ip daddr != 127.0.0.1");
+            (0..3).for_each(|_| drop(transfer.sender.event("progress")));
+            drop(go_on);
+            watch.join().unwrap()
+        });
+        uplinks.isps[number].forward_all();
+        println!("path {number} died: the receiver heard nothing for {pause:?}");
+        assert!(pause <= limit(SILENCE), "{pause:?}");
+        transfer.finish();
+    }
+}
+
+#[test]
+fn path_carries_data_soon_after_an_outage() {
+    let Some(uplinks) = needs_root("network namespaces", || Uplinks::make(TWO_UPLINKS)) else {
+        return;
+    };
+    let order = Order {
+        client: &uplinks.client,
+        server: &uplinks.server,
+        bytes: 70_000_000,
+        send: &["--to", SERVER],
+        recv: &["--listen", SERVER],
+    };
+    let mut transfer = order.start();
+    (0..2).for_each(|_| drop(transfer.sender.event("progress")));
+    let fast = &uplinks.isps[1];
+    fast.drop_forwarded("ip daddr != 127.0.0.1");
+    (0..OUTAGE).for_each(|_| drop(transfer.sender.event("progress")));
+    let before = fast.bytes_sent("wan");
+    fast.forward_all();
+    let ended = Instant::now();
+    while fast.bytes_sent("wan") < before + DATA && ended.elapsed() < limit(RETURN) {}
+    let returned = ended.elapsed();
+    println!("after an outage of {OUTAGE} s: data after {returned:?}");
+    assert!(returned < limit(RETURN), "{returned:?}");
+    transfer.finish();
+}
