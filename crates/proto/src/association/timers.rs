@@ -47,6 +47,7 @@ impl Association {
             self.apply(effects);
         }
         if self.transfer.sender.is_drained() {
+            self.transfer.sender.release_memory();
             self.events.shrink();
             self.control.shrink();
         }

@@ -14,6 +14,13 @@ impl Sender {
         self.buffer = bytes;
     }
 
+    /// Releases the memory of empty buffers, of which a busy association keeps some. To be called when all data is acknowledged.
+    pub(crate) fn release_memory(&mut self) {
+        self.streams.shrink(0);
+        self.line.shrink(0);
+        self.scoreboard.shrink(0);
+    }
+
     /// Size of the send buffer, in bytes of messages.
     pub(crate) const fn capacity(&self) -> u64 {
         self.buffer
