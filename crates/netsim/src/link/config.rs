@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anabranch_types::Rate;
 
-use super::{DelayVariation, Loss, QueueConfig};
+use super::{Clock, DelayVariation, Loss, QueueConfig};
 use crate::{Probability, RateTrace};
 
 /// Bytes that Ethernet adds to an IP packet on the wire: preamble 8, header 14, checksum 4. A packet of 1,500
@@ -55,6 +55,8 @@ pub struct LinkConfig {
     /// Packets arrive only at multiples of this time, as behind a traffic shaper that serves its queues at each clock
     /// tick (dummynet: every millisecond). Zero: at any time.
     pub tick: Duration,
+    /// The clock that ticks, trace and rate follow.
+    pub clock: Clock,
     /// Reordering.
     pub reorder: Reorder,
     /// Probability that a packet is duplicated.
@@ -89,6 +91,7 @@ impl LinkConfig {
             jitter: Duration::ZERO,
             variation: None,
             tick: Duration::ZERO,
+            clock: Clock::TRUE,
             reorder: Reorder {
                 chance: Probability::NEVER,
                 hold: Duration::ZERO,
@@ -171,6 +174,12 @@ impl LinkConfig {
         Self { tick, ..self }
     }
 
+    /// Sets the clock.
+    #[must_use]
+    pub fn clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
     /// Sets the probability and the additional delay of reordering.
     #[must_use]
     pub fn reorder(self, chance: Probability, hold: Duration) -> Self {
@@ -220,7 +229,9 @@ impl LinkConfig {
             Some(trace) => Some(trace.mean_rate()),
             None => self.rate,
         };
-        rate.map_or(Duration::ZERO, |rate| rate.time_for(wire_bytes))
+        rate.map_or(Duration::ZERO, |rate| {
+            self.clock.passing(rate.time_for(wire_bytes))
+        })
     }
 }
 

@@ -8,6 +8,7 @@
 //! Each call first processes everything since the previous one, always in the same order, so the result does not
 //! depend on how often the owner calls. One call per packet is enough.
 
+mod clock;
 mod config;
 mod loss;
 mod packet;
@@ -21,9 +22,10 @@ use core::fmt;
 use core::time::Duration;
 
 use anabranch_types::{Instant, Rate, Rng, Seed};
+pub use clock::Clock;
 pub use config::{ETHERNET_FRAMING, LinkChange, LinkConfig, Reorder};
 use loss::LossProcess;
-pub use loss::{GilbertElliott, Loss};
+pub use loss::{BatchLoss, GilbertElliott, Loss};
 pub use packet::{Packet, flip_bits, flow_of};
 use propagation::Propagation;
 use queue::{Admission, Arrival, Queue, QueuedPacket};
@@ -107,7 +109,7 @@ impl<T: Packet> Link<T> {
     pub fn new(config: LinkConfig, seed: Seed) -> Self {
         Self {
             is_cut: false,
-            queue: Queue::new(config.queue, config.mtu, seed.split("queue").rng()),
+            queue: Queue::new(&config, seed.split("queue").rng()),
             transmitter: Transmitter::Idle { since: Instant::ZERO },
             service: Service::new(&config),
             loss: LossProcess::new(&config.loss, seed.split("loss").rng()),
@@ -274,7 +276,7 @@ impl<T: Packet> Link<T> {
     }
 
     fn propagate(&mut self, left: Instant, mut packet: QueuedPacket<T>) {
-        if self.loss.drops_next() {
+        if self.loss.drops_next(packet.offered) {
             self.stats.drop(DropCause::Lost, packet.bytes);
             return;
         }

@@ -126,6 +126,10 @@ impl<T> Propagation<T> {
 fn at_tick(moment: Instant, config: &LinkConfig) -> Instant {
     match u64::try_from(config.tick.as_nanos()).unwrap_or(u64::MAX) {
         0 => moment,
-        tick => Instant::from_nanos(moment.as_nanos().div_ceil(tick).saturating_mul(tick)),
+        tick => {
+            let ticks = config.clock.reading(moment).as_nanos().div_ceil(tick);
+            let next = Instant::from_nanos(ticks.saturating_mul(tick));
+            config.clock.moment(next).max(moment)
+        }
     }
 }

@@ -55,20 +55,23 @@ impl Service {
         };
         if was_idle {
             cursor.position = Position {
-                next: cursor.trace.first_after(now),
+                next: cursor.trace.first_after(config.clock.reading(now)),
                 bytes_left: 0,
             };
         }
         self.before = cursor.position;
-        cursor.take(wire_bytes).max(now)
+        config.clock.moment(cursor.take(wire_bytes)).max(now)
     }
 
     /// Bytes of the packet in transmission that have left by `now`; it started at `since`.
     pub(super) fn sent_by(&self, now: Instant, since: Instant, config: &LinkConfig) -> Option<u64> {
         let Some(cursor) = &self.trace else {
-            return config.rate.map(|rate| rate.bytes_in(now - since));
+            return config
+                .rate
+                .map(|rate| rate.bytes_in(config.clock.advance(now - since)));
         };
-        let passed = cursor.trace.first_after(now).saturating_sub(self.before.next);
+        let first = cursor.trace.first_after(config.clock.reading(now));
+        let passed = first.saturating_sub(self.before.next);
         Some(self.before.bytes_left + passed * OPPORTUNITY_BYTES)
     }
 
@@ -81,7 +84,10 @@ impl Service {
             trace: Arc::clone(&cursor.trace),
             position: cursor.position,
         };
-        ahead.take(wire_bytes).saturating_duration_since(done)
+        config
+            .clock
+            .moment(ahead.take(wire_bytes))
+            .saturating_duration_since(done)
     }
 }
 

@@ -1,8 +1,11 @@
-//! Loss processes: none, Bernoulli, Gilbert–Elliott, scripted. Which packets are lost on the link?
+//! Loss processes: none, Bernoulli, Gilbert–Elliott, of whole batches, scripted. Which packets are lost on the link?
 
+mod batch;
 mod gilbert_elliott;
 
-use anabranch_types::Rng;
+use anabranch_types::{Instant, Rng};
+use batch::Batch;
+pub use batch::BatchLoss;
 pub use gilbert_elliott::GilbertElliott;
 
 use crate::Probability;
@@ -17,6 +20,8 @@ pub enum Loss {
     Bernoulli(Probability),
     /// Loss in bursts.
     GilbertElliott(GilbertElliott),
+    /// Loss of whole batches of segmentation offload.
+    Batches(BatchLoss),
     /// Loss of the packets with these numbers, in any order. The first packet transmitted after the script was set is
     /// number 0.
     Script(Vec<u64>),
@@ -37,6 +42,7 @@ enum State {
         model: GilbertElliott,
         bad: bool,
     },
+    Batches(Batch),
     /// `numbers` is in descending order: the next one to drop is last.
     Script {
         numbers: Vec<u64>,
@@ -56,11 +62,13 @@ impl LossProcess {
         self.state = State::new(loss);
     }
 
-    pub(super) fn drops_next(&mut self) -> bool {
+    /// Whether the next packet is lost, which was offered to the link at `offered`.
+    pub(super) fn drops_next(&mut self, offered: Instant) -> bool {
         match &mut self.state {
             State::Lossless => false,
             State::Bernoulli(chance) => chance.happens(&mut self.rng),
             State::GilbertElliott { model, bad } => model.drops_next(bad, &mut self.rng),
+            State::Batches(batch) => batch.drops_next(offered, &mut self.rng),
             State::Script { numbers, next } => {
                 let number = *next;
                 *next += 1;
@@ -79,6 +87,7 @@ impl State {
                 model: *model,
                 bad: false,
             },
+            Loss::Batches(loss) => Self::Batches(Batch::new(*loss)),
             Loss::Script(numbers) => {
                 let mut numbers = numbers.clone();
                 numbers.sort_unstable_by(|one, other| other.cmp(one));

@@ -1,12 +1,13 @@
 //! Tests of loss processes against their parameters.
 
-use super::{GilbertElliott, Loss, LossProcess};
+use super::{BatchLoss, GilbertElliott, Loss, LossProcess};
 use crate::Probability;
-use anabranch_types::Seed;
+use anabranch_types::{Instant, Seed};
+use std::time::Duration;
 
 fn fates(loss: &Loss, packets: usize) -> Vec<bool> {
     let mut process = LossProcess::new(loss, Seed(11).rng());
-    (0..packets).map(|_| process.drops_next()).collect()
+    (0..packets).map(|_| process.drops_next(Instant::ZERO)).collect()
 }
 
 fn fraction_lost(fates: &[bool]) -> f64 {
@@ -57,8 +58,53 @@ fn loss_script_drops_exactly_the_listed_packets() {
 #[test]
 fn replaced_loss_script_counts_from_zero() {
     let mut process = LossProcess::new(&Loss::None, Seed(1).rng());
-    assert!(!process.drops_next());
+    assert!(!process.drops_next(Instant::ZERO));
     process.replace(&Loss::Script(vec![1]));
-    assert!(!process.drops_next());
-    assert!(process.drops_next());
+    assert!(!process.drops_next(Instant::ZERO));
+    assert!(process.drops_next(Instant::ZERO));
+}
+
+/// Fates of batches of `sizes` packets in turn, each offered at one moment.
+fn fates_of_batches(loss: BatchLoss, sizes: &[usize], batches: usize) -> Vec<Vec<bool>> {
+    let mut process = LossProcess::new(&Loss::Batches(loss), Seed(12).rng());
+    let batch = |number: usize| {
+        let offered = Instant::ZERO + Duration::from_millis(number as u64);
+        (0..sizes[number % sizes.len()])
+            .map(|_| process.drops_next(offered))
+            .collect()
+    };
+    (0..batches).map(batch).collect()
+}
+
+#[test]
+fn batch_is_lost_as_a_whole_with_its_probability() {
+    let loss = BatchLoss {
+        chance: Probability::of(0.03),
+        packets: 45,
+    };
+    let fates = fates_of_batches(loss, &[1, 10, 45], 60_000);
+    let is_uniform = |batch: &Vec<bool>| batch.iter().all(|lost| *lost == batch[0]);
+    assert!(fates.iter().all(is_uniform));
+    let lost = fates.iter().filter(|batch| batch[0]).count();
+    // Standard deviation: √(60,000 · 0.03 · 0.97) = 42.
+    assert!((1_600..2_000).contains(&lost), "{lost}");
+    let packets: Vec<bool> = fates.concat();
+    // Each packet is lost with the same probability, but the deviation is that of batches.
+    assert!((fraction_lost(&packets) - 0.03).abs() < 0.004);
+}
+
+#[test]
+fn packets_beyond_the_size_of_a_batch_begin_another_one() {
+    let loss = BatchLoss {
+        chance: Probability::of(0.5),
+        packets: 4,
+    };
+    let fates = fates_of_batches(loss, &[10], 1_000);
+    for batch in &fates {
+        for part in batch.chunks(4) {
+            assert!(part.iter().all(|lost| *lost == part[0]), "{batch:?}");
+        }
+    }
+    let differ = fates.iter().filter(|batch| batch[0] != batch[4]).count();
+    assert!((430..570).contains(&differ), "{differ}");
 }

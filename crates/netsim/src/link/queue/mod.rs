@@ -21,7 +21,7 @@ pub use pie::PieConfig;
 use red::Red;
 pub use red::RedConfig;
 
-use super::{Count, DropCause, LinkStats, Packet};
+use super::{Clock, Count, DropCause, LinkConfig, LinkStats, Packet};
 
 /// Queue discipline and limit. The packet in transmission does not count; with drop-tail an idle link always accepts a
 /// packet.
@@ -96,14 +96,17 @@ enum Store<T> {
 }
 
 impl<T: Packet> Queue<T> {
-    /// An empty queue before a link with this MTU.
-    pub(super) fn new(config: QueueConfig, mtu: u32, rng: Rng) -> Self {
-        let fifo = || Store::Fifo(Fifo::new());
-        let (store, gate) = match config {
+    /// The empty queue of this link.
+    pub(super) fn new(link: &LinkConfig, rng: Rng) -> Self {
+        let (mtu, fifo) = (link.mtu, || Store::Fifo(Fifo::new()));
+        let (store, gate) = match link.queue {
             QueueConfig::Packets(limit) => (fifo(), Gate::Packets(limit)),
             QueueConfig::Bytes(limit) => (fifo(), Gate::Bytes(limit)),
             QueueConfig::Red(config) => (fifo(), Gate::Red(Red::new(config, rng))),
-            QueueConfig::Pie(config) => (fifo(), Gate::Pie(Box::new(Pie::new(config, mtu, rng)))),
+            QueueConfig::Pie(config) => (
+                fifo(),
+                Gate::Pie(Box::new(Pie::new(config, mtu, link.clock, rng))),
+            ),
             QueueConfig::Codel(config) => (
                 Store::Codel(Fifo::new(), Codel::new(config, mtu)),
                 Gate::Packets(config.limit),

@@ -15,7 +15,7 @@ use core::time::Duration;
 
 use anabranch_types::{Instant, Rng};
 
-use super::{Admission, Arrival};
+use super::{Admission, Arrival, Clock};
 use crate::link::{Count, DropCause};
 
 /// Parameters of PIE.
@@ -69,12 +69,16 @@ pub(super) struct Pie {
     /// `delay` at the last update.
     delay_before: Duration,
     burst_allowance: Duration,
+    /// What the link's clock shows at the next update.
     next_update: Instant,
+    clock: Clock,
     rng: Rng,
 }
 
 impl Pie {
-    pub(super) fn new(config: PieConfig, mtu: u32, rng: Rng) -> Self {
+    pub(super) fn new(config: PieConfig, mtu: u32, clock: Clock, rng: Rng) -> Self {
+        let update = config.update.as_nanos().max(1);
+        let passed = clock.phase.as_nanos() / update;
         Self {
             config,
             mtu,
@@ -83,7 +87,8 @@ impl Pie {
             delay: Duration::ZERO,
             delay_before: Duration::ZERO,
             burst_allowance: config.max_burst,
-            next_update: Instant::ZERO + config.update,
+            next_update: Instant::ZERO + config.update * u32::try_from(passed + 1).unwrap_or(u32::MAX),
+            clock,
             rng,
         }
     }
@@ -132,6 +137,7 @@ impl Pie {
 
     /// Makes all updates up to `now`. Between two calls the queue does not change.
     fn catch_up(&mut self, now: Instant) {
+        let now = self.clock.reading(now);
         while self.next_update <= now {
             let before = (self.probability, self.delay_before, self.burst_allowance);
             self.update();

@@ -1,7 +1,7 @@
 //! Tests of queue disciplines.
 
 use super::{Admission, Arrival, Queue, QueueConfig, QueuedPacket, RedConfig};
-use crate::link::{DropCause, LinkStats};
+use crate::link::{DropCause, LinkConfig, LinkStats};
 use anabranch_types::{Instant, Seed};
 use std::time::Duration;
 
@@ -12,7 +12,10 @@ const BUSY: Arrival = Arrival {
 };
 
 fn queue(config: QueueConfig) -> Queue<Vec<u8>> {
-    Queue::new(config, 1_500, Seed(3).rng())
+    Queue::new(
+        &LinkConfig::unlimited(Duration::ZERO).queue(config),
+        Seed(3).rng(),
+    )
 }
 
 fn fill(queue: &mut Queue<Vec<u8>>, packets: usize) {

@@ -2,7 +2,7 @@
 
 use super::{Pie, PieConfig, scale};
 use crate::link::queue::{Admission, Arrival};
-use crate::link::{Count, DropCause, QueueConfig};
+use crate::link::{Clock, Count, DropCause, QueueConfig};
 use crate::{Link, LinkConfig};
 use anabranch_types::{Instant, Rate, Seed};
 use std::time::Duration;
@@ -27,7 +27,7 @@ fn at(millis: u64) -> Instant {
 }
 
 fn pie() -> Pie {
-    Pie::new(PieConfig::standard(1_000), 1_500, Seed(2).rng())
+    Pie::new(PieConfig::standard(1_000), 1_500, Clock::TRUE, Seed(2).rng())
 }
 
 /// A controller with this probability whose burst allowance is used up, and whose last packets waited for 30 ms.
@@ -97,6 +97,24 @@ fn probability_decays_exponentially_without_a_queue() {
         expected = (expected - 0.125 * 0.015 / scale(expected)) * 0.98;
         assert!((pie.probability - expected).abs() < 1e-12, "update {round}");
     }
+}
+
+#[test]
+fn updates_follow_the_clock() {
+    let clock = Clock {
+        phase: ms(1_009),
+        drift: 0,
+    };
+    let mut pie = Pie::new(PieConfig::standard(1_000), 1_500, clock, Seed(2).rng());
+    pie.delay_before = ms(30);
+    pie.catch_up(at(10));
+    assert_eq!(pie.delay_before, ms(30), "the clock shows 1,019 ms");
+    pie.catch_up(at(11));
+    assert_eq!(
+        pie.delay_before,
+        ms(0),
+        "the clock shows 1,020 ms, a multiple of 15"
+    );
 }
 
 #[test]
