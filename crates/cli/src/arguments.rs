@@ -16,7 +16,7 @@ use clap_complete::Shell;
 
 pub(crate) use lab::{
     LabArguments, LabClaimsArguments, LabCompareArguments, LabListArguments, LabReportArguments,
-    LabRunArguments, LabShowArguments, LabVerb, PlanArguments,
+    LabRunArguments, LabShowArguments, LabTraceArguments, LabVerb, ModelArgument, PlanArguments,
 };
 
 #[cfg(target_os = "linux")]

@@ -2,16 +2,20 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_types::{Instant, Rate, Rng, Seed};
 
 use crate::capture::SharedBuffer;
-use crate::link::{DropCause, GilbertElliott, Loss, Packet, QueueConfig, RedConfig, Verdict};
+use crate::link::{
+    BatchLoss, Clock, CodelConfig, DelayVariation, Distribution, DropCause, FqCodelConfig, GilbertElliott,
+    Loss, Packet, PieConfig, QueueConfig, RedConfig, Verdict,
+};
 use crate::test_host::{TestHost, number_of, numbered};
 use crate::topology::{self, Path};
 use crate::traffic::{Arrivals, Pattern, Source};
-use crate::{Change, Link, LinkChange, LinkConfig, Network, Probability};
+use crate::{Change, Link, LinkChange, LinkConfig, Network, Probability, TraceModel};
 
 const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -31,16 +35,49 @@ fn any_config(rng: &mut Rng) -> LinkConfig {
             gentle: rng.chance(1, 2),
             ..RedConfig::classic(30)
         }),
+        QueueConfig::Codel(CodelConfig::standard(20)),
+        QueueConfig::Pie(PieConfig::standard(20)),
+        QueueConfig::FqCodel(FqCodelConfig {
+            codel: CodelConfig::standard(1 + rng.below(30) as u32),
+            flows: 4,
+            ..FqCodelConfig::standard()
+        }),
     ];
     let losses = [
         Loss::None,
         Loss::Bernoulli(Probability::of(rng.unit() / 5.0)),
         Loss::GilbertElliott(GilbertElliott::bursts(rng.unit() / 5.0, 1.0 + rng.unit() * 5.0)),
         Loss::Script(vec![1, 2, 3, rng.below(100)]),
+        Loss::Batches(BatchLoss {
+            chance: Probability::of(rng.unit() / 5.0),
+            packets: 1 + rng.below(8) as u32,
+        }),
     ];
+    let mean = Rate::mbit(1 + rng.below(20));
+    let model = TraceModel::ALL[rng.below(3) as usize];
+    let trace = model.trace(mean, ms(1_000), Seed(rng.next_u64())).map(Arc::new);
+    let config = LinkConfig {
+        trace: trace.filter(|_| rng.chance(1, 4)),
+        variation: rng.chance(1, 4).then(|| DelayVariation {
+            deviation: ms(rng.below(10)),
+            distribution: Distribution::Pareto,
+        }),
+        ..any_ordered_config(rng)
+    };
+    config
+        .queue(queues[rng.below(6) as usize])
+        .loss(losses[rng.below(5) as usize].clone())
+}
+
+/// A random link that keeps the order of packets if its queue does.
+fn any_ordered_config(rng: &mut Rng) -> LinkConfig {
+    let clock = Clock {
+        phase: ms(rng.below(1_000)),
+        drift: rng.below(200_001) as i32 - 100_000,
+    };
     LinkConfig::new(Rate::mbit(1 + rng.below(20)), ms(rng.below(30)))
-        .queue(queues[rng.below(3) as usize])
-        .loss(losses[rng.below(4) as usize].clone())
+        .clock(if rng.chance(1, 2) { clock } else { Clock::TRUE })
+        .tick(if rng.chance(1, 4) { ms(1) } else { Duration::ZERO })
         .mtu(if rng.chance(1, 10) { 900 } else { 1_500 })
         .jitter(ms(rng.below(4)))
         .reorder(Probability::of(rng.unit() / 10.0), ms(rng.below(10)))
@@ -93,11 +130,40 @@ fn every_packet_is_delivered_dropped_or_on_the_link() {
     }
 }
 
+/// What arrives at a link that is asked each `every` microseconds, and its statistics.
+fn arrivals(config: LinkConfig, every: u64) -> (Vec<Vec<u8>>, crate::link::LinkStats) {
+    let mut link = Link::new(config, Seed(3));
+    let mut arrived = Vec::new();
+    for micros in (0..1_500_000_u64).step_by(100) {
+        let now = Instant::from_nanos(micros * 1_000);
+        if micros % 4_000 < 300 {
+            link.offer(now, vec![(micros / 100) as u8; 30], 400 + (micros % 1_100) as u32);
+        }
+        if micros % every == 0 {
+            arrived.extend(core::iter::from_fn(|| link.take_due(now)));
+        }
+    }
+    arrived.extend(core::iter::from_fn(|| link.take_due(at(3_000))));
+    (arrived, link.stats().clone())
+}
+
+#[test]
+fn result_of_any_link_does_not_depend_on_polling_interval() {
+    for seed in 0..60 {
+        let config = || any_config(&mut Seed(seed).rng());
+        assert_eq!(arrivals(config(), 100), arrivals(config(), 60_000), "seed {seed}");
+    }
+}
+
 #[test]
 fn link_without_reordering_keeps_order() {
     for seed in 0..100 {
         let config = any_config(&mut Seed(seed).rng()).reorder(Probability::NEVER, Duration::ZERO);
-        let mut link = Link::new(config.corrupt(Probability::NEVER), Seed(seed));
+        let config = LinkConfig {
+            variation: None,
+            ..config.corrupt(Probability::NEVER)
+        };
+        let mut link = Link::new(config, Seed(seed));
         let path = path_of_link();
         let mut last = 0;
         for number in 0..2_000 {

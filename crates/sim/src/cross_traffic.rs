@@ -170,6 +170,7 @@ impl Talk {
 }
 
 /// Cross traffic in the network.
+#[derive(Clone)]
 pub(crate) struct CrossTrafficHosts {
     near: HostId,
     far: HostId,

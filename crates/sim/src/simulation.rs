@@ -52,6 +52,14 @@ impl<T: Transport> Simulation<T> {
         }
     }
 
+    /// Connects the hosts of a cross-traffic flow and starts their applications at `at`; flows are counted from 0.
+    pub fn schedule_cross_traffic(&mut self, number: usize, at: Instant) {
+        if let Some(hosts) = self.cross_traffic.get(number).cloned() {
+            let connect = move |network: &mut Network<AnyHost>| hosts.connect(network);
+            self.network.schedule(at, Change::act(connect));
+        }
+    }
+
     /// Bytes read so far by the receiver of a cross-traffic flow; flows are counted from 0.
     #[must_use]
     pub fn delivered_by_cross_traffic(&self, number: usize) -> u64 {

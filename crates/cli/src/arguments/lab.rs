@@ -1,10 +1,13 @@
 //! Arguments of `anabranch lab` and its verbs.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use anabranch::Rate;
+use clap::{Args, Subcommand, ValueEnum};
 
 use crate::output::{Form, Output};
+use crate::parse::{parse_duration, parse_rate};
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -58,6 +61,16 @@ Example:
 Metrics that are equal in all pairs are omitted; runs and metrics of one side only are listed at the end.
 Exit codes: 0 compared, whatever the differences; 1 cannot write; 2 nothing to compare.";
 
+const TRACE_EXAMPLES: &str = "\
+Examples:
+  anabranch lab trace starlink --rate 100Mbit --out starlink.trace
+          two minutes; in a plan: trace = { file = \"starlink.trace\" }, or the model itself without a file
+  anabranch lab trace lte --rate 30Mbit --duration 10min --seed 7 > lte.trace
+
+Each line is a time in milliseconds at which the link can carry 1,500 bytes: the format of Mahimahi. Equal arguments give equal
+traces.
+Exit codes: 0 written, 1 cannot write, 2 invalid arguments.";
+
 const CLAIMS_EXAMPLES: &str = "\
 Example:
   anabranch lab claims > docs/claims.md
@@ -89,6 +102,9 @@ pub(crate) enum LabVerb {
     /// Write HTML reports with figures, and an index
     #[command(after_help = REPORT_EXAMPLES)]
     Report(LabReportArguments),
+    /// Generate a rate trace of an LTE, Starlink or Wi-Fi link
+    #[command(after_help = TRACE_EXAMPLES)]
+    Trace(LabTraceArguments),
     /// Print the verdicts on all claims as Markdown: docs/claims.md
     #[command(after_help = CLAIMS_EXAMPLES)]
     Claims(LabClaimsArguments),
@@ -102,9 +118,44 @@ impl LabVerb {
             Self::Show(arguments) => Output::of(arguments.output.is_json()),
             Self::Compare(arguments) => Output::of(arguments.output.is_json()),
             Self::Report(arguments) => arguments.output,
-            Self::Claims(_) => Output::of(false),
+            Self::Trace(_) | Self::Claims(_) => Output::of(false),
         }
     }
+}
+
+/// Arguments of `lab trace`.
+#[derive(Args, Debug)]
+pub(crate) struct LabTraceArguments {
+    /// The model of the access network
+    #[arg(value_enum)]
+    pub(crate) model: ModelArgument,
+
+    /// Mean rate of the link
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    pub(crate) rate: Rate,
+
+    /// Length of the trace, after which it repeats; in whole milliseconds
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "2min")]
+    pub(crate) duration: Duration,
+
+    /// Random seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Output file [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// A model of an access network.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ModelArgument {
+    /// Cellular: fading, shadowing, handovers
+    Lte,
+    /// Satellite: a hand-over every 15 s
+    Starlink,
+    /// Wireless LAN: contention, aggregation, interference
+    Wifi,
 }
 
 /// Options for reading plans.

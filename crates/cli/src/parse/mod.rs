@@ -8,7 +8,7 @@ pub(crate) use address::{
     LocalAddresses, Origin, Origins, PeerAddresses, parse_from, parse_listen, parse_to,
 };
 pub(crate) use link::{ShapedPath, parse_path};
-pub(crate) use quantity::{parse_duration, parse_size};
+pub(crate) use quantity::{parse_duration, parse_rate, parse_size};
 
 #[cfg(test)]
 mod tests;

@@ -73,7 +73,7 @@ pub(super) fn parse_delay(text: &str) -> Result<Duration, String> {
 }
 
 /// `10Mbit`, `1.5Gbit/s`.
-pub(super) fn parse_rate(text: &str) -> Result<Rate, String> {
+pub(crate) fn parse_rate(text: &str) -> Result<Rate, String> {
     let bits = quantity(text, RATES).ok_or("expected a rate such as 10Mbit or 1.5Gbit")?;
     let range = 1e4..=1e11;
     if range.contains(&bits) {

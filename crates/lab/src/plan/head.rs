@@ -77,7 +77,7 @@ const TABLES: [&str; 7] = [
     "verdict",
 ];
 /// The keys of a setting.
-const SETTING: [&str; 18] = [
+const SETTING: [&str; 19] = [
     "backend",
     "stack",
     "usrsctp",
@@ -86,6 +86,7 @@ const SETTING: [&str; 18] = [
     "tcp",
     "mptcp",
     "time",
+    "clocks",
     "paths",
     "bottleneck",
     "script",

@@ -16,6 +16,8 @@ mod error;
 mod figure;
 mod formula;
 mod head;
+mod inputs;
+mod link;
 mod mechanisms;
 mod named;
 mod names;
@@ -40,6 +42,9 @@ pub use figure::{
     Statistic,
 };
 pub use formula::Formula;
+pub use link::{
+    BatchPlan, ClocksPlan, CodelPlan, FqCodelPlan, ModelPlan, PiePlan, TablePlan, TracePlan, VariationPlan,
+};
 pub use mechanisms::Mechanisms;
 pub use named::Named;
 pub use plot::{PlotKind, PlotPlan};
@@ -55,6 +60,7 @@ pub use transport::{MptcpPlan, NrSackPlan, TcpPlan, TransportPlan};
 
 use error::{CHANGES, Problem, Source};
 use head::Head;
+use inputs::Inputs;
 use tree::Table;
 
 /// An experiment, read from its plan.
@@ -124,7 +130,9 @@ impl Plan {
     /// As [`Plan::load`].
     pub fn read(file: &Path, text: &str, options: &PlanOptions) -> Result<Self, PlanError> {
         let source = Source::new(file, text, &options.changes);
-        let resolved = |quick| resolve(&source, quick).map_err(|problem| source.error(&problem));
+        let mut inputs = Inputs::new(file);
+        let mut resolved =
+            |quick| resolve(&source, quick, &mut inputs).map_err(|problem| source.error(&problem));
         let plan = resolved(options.quick)?;
         if !options.quick && options.changes.is_empty() {
             // Report errors of the quick size before hours of full-size runs.
@@ -143,7 +151,7 @@ impl Plan {
     }
 }
 
-fn resolve(source: &Source, quick: bool) -> Result<Plan, Problem> {
+fn resolve(source: &Source, quick: bool, inputs: &mut Inputs) -> Result<Plan, Problem> {
     let document = Table::parse(source.text()).map_err(|error| Problem::of_toml(&error))?;
     let whole = document.span();
     let mut root = document.into_inner();
@@ -168,7 +176,7 @@ fn resolve(source: &Source, quick: bool) -> Result<Plan, Problem> {
     }
     let (head, base) = Head::split(root, whole)?;
     head.check_changes(&changed)?;
-    let points = points::of(&head, &base)?;
+    let points = points::of(&head, &base, inputs)?;
     head.check_against(&points)?;
     if !is_quick && changed.is_empty() {
         head.check_coverage(&points)?;

@@ -10,6 +10,7 @@ use super::backend::BackendPlan;
 use super::error::Problem;
 use super::figure::{Origin, SinglePath};
 use super::head::Head;
+use super::inputs::Inputs;
 use super::named::Named;
 use super::quantity::RateLimit;
 use super::setting::{CrossTrafficPlan, LinkPlan, ScriptStep, Setting};
@@ -58,7 +59,11 @@ impl Point {
         if *backend == BackendPlan::Testbed {
             return seconds * REAL_TIME;
         }
+        let traced = |link: &LinkPlan| link.trace.as_ref()?.mean_rate();
         let rate = |link: &LinkPlan| match link.rate {
+            None if link.trace.is_some() => {
+                traced(link).map_or(f64::INFINITY, |rate| rate.as_bits_per_second() as f64)
+            }
             Some(RateLimit::At(rate)) => rate.0.as_bits_per_second() as f64,
             Some(RateLimit::Unlimited) | None => f64::INFINITY,
         };
@@ -69,14 +74,14 @@ impl Point {
 }
 
 /// All runs, sorted by series, then by coordinates in the order of the axes, then by seed.
-pub(super) fn of(head: &Head<'_>, base: &Value<'_>) -> Result<Vec<Point>, Problem> {
+pub(super) fn of(head: &Head<'_>, base: &Value<'_>, inputs: &mut Inputs) -> Result<Vec<Point>, Problem> {
     check_number(head)?;
     let mut points = Vec::new();
     let combinations = combinations(&head.axes);
     for variant in &head.variants {
         for chosen in &combinations {
             let setting = setting(head, base, chosen, &variant.changes)?;
-            let setting = finish(setting, &variant.place)?;
+            let setting = finish(setting, &variant.place, inputs)?;
             push(&mut points, head, (&variant.name, None), chosen, setting);
         }
     }
@@ -89,7 +94,7 @@ pub(super) fn of(head: &Head<'_>, base: &Value<'_>) -> Result<Vec<Point>, Proble
             let whole: Setting = tree::read(merged.clone())?;
             for (path, setting) in single_paths(&whole, alone, place)? {
                 // A setting that is invalid over several paths may be valid over each.
-                check(&setting, &merged, place)?;
+                let setting = checked(setting, &merged, place, inputs)?;
                 push(&mut points, head, (&reference.name, Some(path)), chosen, setting);
             }
         }
@@ -130,14 +135,24 @@ fn setting<'t>(
     Ok(Spanned::new(base.span(), DeValue::Table(table)))
 }
 
-fn finish(merged: Value<'_>, place: &core::ops::Range<usize>) -> Result<Setting, Problem> {
+fn finish(
+    merged: Value<'_>,
+    place: &core::ops::Range<usize>,
+    inputs: &mut Inputs,
+) -> Result<Setting, Problem> {
     let setting: Setting = tree::read(merged.clone())?;
-    check(&setting, &merged, place)?;
-    Ok(setting)
+    checked(setting, &merged, place, inputs)
 }
 
-fn check(setting: &Setting, merged: &Value<'_>, place: &core::ops::Range<usize>) -> Result<(), Problem> {
-    validate::check(setting).map_err(|fault| {
+/// The setting with the content of its input files, if it is valid.
+fn checked(
+    mut setting: Setting,
+    merged: &Value<'_>,
+    place: &core::ops::Range<usize>,
+    inputs: &mut Inputs,
+) -> Result<Setting, Problem> {
+    let outcome = validate::check(&setting).and_then(|()| inputs.load(&mut setting));
+    outcome.map(|()| setting).map_err(|fault| {
         let path: Vec<&str> = fault.path.iter().map(String::as_str).collect();
         let found = tree::place(merged, &path);
         // A default has no position in the file; report it at the variant.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::backend::{BackendPlan, KernelPlan, StackPlan, UsrsctpPlan, is_default};
+use super::link::{BatchPlan, ClocksPlan, CodelPlan, FqCodelPlan, PiePlan, TracePlan, VariationPlan};
 use super::mechanisms::Mechanisms;
 use super::named::Named;
 use super::processor::Processor;
@@ -38,6 +39,9 @@ pub struct Setting {
     /// Durations.
     #[serde(default)]
     pub time: Timing,
+    /// Clocks of links and starting times of hosts. True time and time 0 unless set.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub clocks: ClocksPlan,
     /// The paths between the two hosts; the first one is the primary path.
     pub paths: Named<LinkPlan>,
     /// A link shared by all paths, in each direction.
@@ -114,13 +118,19 @@ pub struct HostPlan {
 pub struct LinkPlan {
     /// Rate of IP packets including framing.
     pub rate: Option<RateLimit>,
+    /// Rate trace, in place of the rate. None unless set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TracePlan>,
     /// One-way propagation delay. 0 s unless set.
     pub delay: Option<Time>,
+    /// Delay variation by which packets overtake one another. None unless set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_variation: Option<VariationPlan>,
     /// The queue. 100 packets, drop-tail, unless set.
     pub queue: Option<QueuePlan>,
     /// The loss model. None unless set.
     pub loss: Option<LossPlan>,
-    /// Maximum of a random additional delay. 0 s unless set.
+    /// Maximum of a random additional delay that keeps the order of packets. 0 s unless set.
     pub jitter: Option<Time>,
     /// Timer granularity of a traffic shaper: packets are delivered at multiples of this time only. None unless set.
     pub tick: Option<Time>,
@@ -142,6 +152,12 @@ pub enum QueuePlan {
     Bytes(Size),
     /// Random early detection.
     Red(RedPlan),
+    /// Controlled delay (RFC 8289).
+    Codel(CodelPlan),
+    /// A queue with controlled delay for each flow (RFC 8290).
+    FqCodel(FqCodelPlan),
+    /// Proportional integral controller enhanced (RFC 8033).
+    Pie(PiePlan),
 }
 
 /// Parameters of random early detection (Floyd and Jacobson 1993); lengths in packets.
@@ -161,6 +177,9 @@ pub struct RedPlan {
     /// Gentle RED: the probability rises to 1 between the maximum and twice the maximum.
     #[serde(default)]
     pub gentle: bool,
+    /// Whether ECN-capable packets are marked instead of dropped. They are not unless set.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ecn: bool,
 }
 
 /// Loss model of a link.
@@ -171,6 +190,8 @@ pub enum LossPlan {
     Random(Share),
     /// Bursts of losses (Gilbert–Elliott model).
     Bursts(BurstPlan),
+    /// Losses of whole batches of segmentation offload.
+    Batches(BatchPlan),
 }
 
 /// Parameters of burst losses.

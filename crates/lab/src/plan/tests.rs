@@ -124,8 +124,8 @@ fn invalid_plan_is_refused_with_position_and_expectation() {
         (
             "delay = \"1ms\"",
             "dealy = \"1ms\"",
-            "x.toml:8:1: unknown key `dealy`, did you mean `delay`? Known: rate, delay, queue, loss, jitter, tick, mtu, framing, \
-             reverse",
+            "x.toml:8:1: unknown key `dealy`, did you mean `delay`? Known: rate, trace, delay, \
+             delay-variation, queue, loss, jitter, tick, mtu, framing, reverse",
         ),
         (
             "rate = \"10Mbit\"",

@@ -16,9 +16,11 @@ pub(super) type Table<'t> = DeTable<'t>;
 pub(super) type Value<'t> = Spanned<DeValue<'t>>;
 
 /// Tables with exactly one of several keys: setting another key replaces the present one.
-const ONE_OF: [(&str, &[&str]); 2] = [
-    ("queue", &["packets", "bytes", "red"]),
-    ("loss", &["random", "bursts"]),
+const ONE_OF: [(&str, &[&str]); 4] = [
+    ("queue", &["packets", "bytes", "red", "codel", "fq-codel", "pie"]),
+    ("loss", &["random", "bursts", "batches"]),
+    ("delay-variation", &["uniform", "normal", "pareto", "table"]),
+    ("trace", &["file", "model"]),
 ];
 
 /// Merges `over` into `base`: tables key by key, everything else is replaced.

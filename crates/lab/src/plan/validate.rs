@@ -1,15 +1,16 @@
 //! Validation of a setting: names that must exist, values out of range, parts that cannot be combined. Can this setting run?
 
 mod apps;
+mod clocks;
+mod links;
 
 use anabranch_policy::catalog::Choice as _;
 
 use self::apps::{check_app, check_tcp_apps};
+use self::clocks::check_clocks;
+use self::links::{check_link, impossible_loss};
 use super::error::unknown_name;
-use super::setting::{
-    AppKind, AssociationPlan, CrossTrafficPlan, End, Hosts, LinkPlan, LossPlan, QueuePlan, RedPlan,
-    ScriptStep, Setting,
-};
+use super::setting::{AppKind, AssociationPlan, CrossTrafficPlan, End, Hosts, LinkPlan, ScriptStep, Setting};
 use super::transport::TransportPlan;
 use super::{BackendPlan, KernelPlan, ReadingPlan, StackPlan};
 
@@ -37,14 +38,15 @@ pub(super) fn check(setting: &Setting) -> Result<(), Fault> {
     }
     for (name, link) in setting.paths.iter() {
         check_link(link, &["paths", name])?;
-        if link.rate.is_none() && setting.bottleneck.is_none() {
-            let text = "a path needs a `rate`, such as \"10Mbit\" or \"unlimited\"";
+        if link.rate.is_none() && link.trace.is_none() && setting.bottleneck.is_none() {
+            let text = "a path needs a `rate`, such as \"10Mbit\" or \"unlimited\", or a `trace`";
             return fault(["paths", name], text);
         }
     }
     if let Some(link) = &setting.bottleneck {
         check_link(link, &["bottleneck"])?;
     }
+    check_clocks(setting)?;
     for (index, step) in setting.script.iter().enumerate() {
         check_step(step, setting).map_err(|text| Fault {
             path: vec!["script".into(), index.to_string()],
@@ -101,62 +103,6 @@ fn check_mtu(mtu: u32, path: &[&str]) -> Result<(), Fault> {
         "",
         format!("expected between {SMALLEST_MTU} and {LARGEST_MTU} bytes, found {mtu}"),
     )
-}
-
-fn check_red(red: &RedPlan, path: &[&str]) -> Result<(), Fault> {
-    let (minimum, maximum) = (
-        red.min_threshold.unwrap_or(5.0),
-        red.max_threshold.unwrap_or(15.0),
-    );
-    let is_length = |length: f64| (0.0..1e9).contains(&length);
-    if !is_length(minimum) || !is_length(maximum) || minimum >= maximum {
-        return below(
-            path,
-            "queue",
-            "expected `min-threshold` below `max-threshold`, both in packets",
-        );
-    }
-    if red.weight.is_some_and(|weight| !(weight > 0.0 && weight <= 1.0)) {
-        return below(path, "queue", "expected a `weight` above 0 and up to 1");
-    }
-    Ok(())
-}
-
-/// Why a loss model is impossible. At least one packet arrives between two bursts, so a high loss rate needs long bursts.
-fn impossible_loss(loss: &LossPlan) -> Option<String> {
-    let LossPlan::Bursts(bursts) = loss else {
-        return None;
-    };
-    let (share, length) = (bursts.loss.0, bursts.length);
-    if !(1.0..1e9).contains(&length) || share >= 1.0 {
-        return Some("expected a `loss` below 100% and a `length` of at least 1".into());
-    }
-    let shortest = share / (1.0 - share);
-    let text = || {
-        format!(
-            "bursts of {length} packets cannot reach this loss rate; expected a `length` of at least {shortest:.2}"
-        )
-    };
-    (length < shortest).then(text)
-}
-
-fn check_link(link: &LinkPlan, path: &[&str]) -> Result<(), Fault> {
-    if let Some(mtu) = link.mtu {
-        check_mtu(mtu.0, &[path, &["mtu"]].concat())?;
-    }
-    if let Some(QueuePlan::Red(red)) = &link.queue {
-        check_red(red, path)?;
-    }
-    if let Some(text) = link.loss.as_ref().and_then(impossible_loss) {
-        return below(path, "loss", text);
-    }
-    match &link.reverse {
-        Some(reverse) if reverse.reverse.is_some() => {
-            below(path, "reverse", "`reverse` cannot have a `reverse` of its own")
-        }
-        Some(reverse) => check_link(reverse, &[path, &["reverse"]].concat()),
-        None => Ok(()),
-    }
 }
 
 /// Packets larger than a link's MTU are dropped without an ICMP message, so the sender must search for the path MTU or be
@@ -304,11 +250,6 @@ fn check_testbed(setting: &Setting) -> Result<(), Fault> {
             ["bottleneck"],
             "`[bottleneck]` and `[cross-traffic]` work in the simulator only; paths of a test bed share no link",
         );
-    }
-    for (name, link) in setting.paths.iter() {
-        if link.tick.is_some_and(|tick| !tick.0.is_zero()) {
-            return fault(["paths", name, "tick"], "`tick` works in the simulator only");
-        }
     }
     let changes_addresses = |step: &ScriptStep| step.join.is_some() || step.leave.is_some();
     if setting.script.iter().any(changes_addresses) {

@@ -3,6 +3,7 @@
 
 mod cache;
 mod files;
+mod link;
 mod links;
 mod measure;
 mod objects;
@@ -19,7 +20,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 
 use anabranch_sim::{Side, Simulation, Transport};
-use anabranch_types::Instant;
+use anabranch_types::{Instant, Seed};
 use thiserror::Error;
 
 pub use cache::Cache;
@@ -111,6 +112,7 @@ fn simulate_recorded(point: &Point, stop: &AtomicBool, recording: &Recording) ->
             recording.observe(&mut simulation).map_err(unwritten)?;
             let (sender, _) = sides(setting);
             simulation.act(sender, |host, _| host.count_sacks());
+            start_others(&mut simulation, setting, point.seed);
             simulation.connect();
             let (record, mut simulation) = Run::new(simulation, setting, stop).measure()?;
             simulation
@@ -122,9 +124,23 @@ fn simulate_recorded(point: &Point, stop: &AtomicBool, recording: &Recording) ->
             recording.refuse_events()?;
             let scenario = recording.capture(tcp::scenario(setting, point.seed));
             let mut simulation = scenario.map_err(unwritten)?.build();
+            start_others(&mut simulation, setting, point.seed);
             simulation.connect_in_turn(connections(&setting.apps));
             Ok(Run::new(simulation, setting, stop).measure()?.0)
         }
+    }
+}
+
+/// If hosts start at drawn times: schedules the start of cross traffic, and runs until the near host starts.
+fn start_others<T: Transport>(simulation: &mut Simulation<T>, setting: &Setting, seed: u64) {
+    let clocks = link::Clocks::new(setting, Seed(seed));
+    for (number, (name, _)) in setting.cross_traffic.iter().enumerate() {
+        if let Some(start) = clocks.of_cross_traffic(name).start_of("near") {
+            simulation.schedule_cross_traffic(number, Instant::ZERO + start);
+        }
+    }
+    if let Some(start) = clocks.start_of("near") {
+        simulation.run_for(start);
     }
 }
 
@@ -176,7 +192,9 @@ impl<'a, T: Transport> Run<'a, T> {
     /// Runs to the end of the measuring time, or until a transfer that ends the run is complete.
     fn measure(mut self) -> Result<(Record, Simulation<T>), RunError> {
         let setting = self.setting;
-        self.simulation.connect_cross_traffic();
+        if setting.clocks.start.0.is_zero() {
+            self.simulation.connect_cross_traffic();
+        }
         let end = Instant::ZERO + setting.time.warm_up.0 + setting.time.measure.0;
         let (begin, before) = self.warm_up(end)?;
         let mut next = end.min(self.simulation.now() + OFF_THE_CLOCK);

@@ -1,7 +1,6 @@
 //! Scenario construction. How is a setting turned into a scenario of the simulator?
 
-use anabranch_netsim::link::{GilbertElliott, Loss, QueueConfig, RedConfig};
-use anabranch_netsim::{LinkChange, LinkConfig, Probability};
+use anabranch_netsim::{LinkChange, LinkConfig};
 use anabranch_sim::app::{
     Bulk, Client, Conversation, Even, Objects, Paced, Reading, Requests, Server, Streams, Workload,
 };
@@ -10,10 +9,11 @@ use anabranch_sim::{
 };
 use anabranch_types::Seed;
 
+use super::link::{Clocks, both_directions, loss};
 use super::tcp;
 use crate::plan::{
-    AppKind, AppPlan, AssociationPlan, CrossTrafficPlan, End, LinkPlan, LossPlan, Mechanisms, Named,
-    QueuePlan, RateLimit, ReadingPlan, RedPlan, ScriptStep, Setting, TransportPlan,
+    AppKind, AppPlan, AssociationPlan, CrossTrafficPlan, End, Mechanisms, Named, RateLimit, ReadingPlan,
+    ScriptStep, Setting, TransportPlan,
 };
 
 /// Builds the scenario of a run.
@@ -32,24 +32,30 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> Scenario {
             scenario = scenario.processor(side, processor.model);
         }
     }
-    on_network(scenario, setting)
+    on_network(scenario, setting, Seed(seed))
 }
 
 /// Adds the parts common to all transports: paths, bottleneck, cross traffic and the script.
-pub(super) fn on_network<T: Transport>(mut scenario: Scenario<T>, setting: &Setting) -> Scenario<T> {
+pub(super) fn on_network<T: Transport>(
+    mut scenario: Scenario<T>,
+    setting: &Setting,
+    seed: Seed,
+) -> Scenario<T> {
+    let clocks = Clocks::new(setting, seed);
     for (name, path) in setting.paths.iter() {
-        let (forward, reverse) = both_directions(path, name);
+        let (forward, reverse) = both_directions(path, name, clocks);
         scenario = scenario.asymmetric_path(forward, reverse);
         if setting.joins_later(name) {
             scenario = scenario.with_last_path_spare();
         }
     }
     if let Some(bottleneck) = &setting.bottleneck {
-        let (forward, reverse) = both_directions(bottleneck, "bottleneck");
+        let (forward, reverse) = both_directions(bottleneck, "bottleneck", clocks);
         scenario = scenario.asymmetric_bottleneck(forward, reverse);
     }
-    for (_, plan) in setting.cross_traffic.iter() {
-        scenario = scenario.cross_traffic(cross_traffic(plan, setting));
+    for (name, plan) in setting.cross_traffic.iter() {
+        let (access, _) = both_directions(&plan.access, "", clocks.of_cross_traffic(name));
+        scenario = scenario.cross_traffic(cross_traffic(plan, access, setting));
     }
     if setting.record.overhead {
         scenario = scenario.count_overhead();
@@ -63,8 +69,7 @@ const fn port(association: AssociationPlan) -> u16 {
 }
 
 /// Another pair of hosts.
-fn cross_traffic(plan: &CrossTrafficPlan, setting: &Setting) -> CrossTraffic {
-    let (access, _) = both_directions(&plan.access, "");
+fn cross_traffic(plan: &CrossTrafficPlan, access: LinkConfig, setting: &Setting) -> CrossTraffic {
     let cross_traffic = match plan.transport {
         TransportPlan::Sctp => {
             let config = config(plan.association, plan.policies);
@@ -102,73 +107,6 @@ pub(super) fn config(plan: AssociationPlan, policies: Mechanisms) -> Association
 
 fn narrow(number: u32) -> u16 {
     u16::try_from(number).unwrap_or(u16::MAX)
-}
-
-/// Returns the forward link and the reverse link.
-pub(super) fn both_directions(plan: &LinkPlan, name: &str) -> (LinkConfig, LinkConfig) {
-    let forward = lay_over(LinkConfig::unlimited(core::time::Duration::ZERO), plan);
-    let reverse = match &plan.reverse {
-        Some(reverse) => lay_over(forward.clone(), reverse),
-        None => forward.clone(),
-    };
-    (named(forward, name, '→'), named(reverse, name, '←'))
-}
-
-/// Names a link; without a name, the simulator chooses one.
-fn named(link: LinkConfig, name: &str, arrow: char) -> LinkConfig {
-    if name.is_empty() {
-        return link;
-    }
-    link.named(format!("{name}{arrow}"))
-}
-
-fn lay_over(mut link: LinkConfig, plan: &LinkPlan) -> LinkConfig {
-    match plan.rate {
-        Some(RateLimit::At(rate)) => link.rate = Some(rate.0),
-        Some(RateLimit::Unlimited) => link.rate = None,
-        None => {}
-    }
-    link.delay = plan.delay.map_or(link.delay, |delay| delay.0);
-    link.queue = plan.queue.as_ref().map_or(link.queue, queue);
-    if let Some(plan) = &plan.loss {
-        link.loss = loss(plan);
-    }
-    link.jitter = plan.jitter.map_or(link.jitter, |jitter| jitter.0);
-    link.tick = plan.tick.map_or(link.tick, |tick| tick.0);
-    link.mtu = plan.mtu.map_or(link.mtu, |mtu| mtu.0);
-    link.framing = plan.framing.map_or(link.framing, |framing| framing.0);
-    link
-}
-
-fn queue(plan: &QueuePlan) -> QueueConfig {
-    match plan {
-        QueuePlan::Packets(packets) => QueueConfig::Packets(packets.0),
-        QueuePlan::Bytes(bytes) => QueueConfig::Bytes(bytes.0),
-        QueuePlan::Red(plan) => QueueConfig::Red(red(plan)),
-    }
-}
-
-fn red(plan: &RedPlan) -> RedConfig {
-    let classic = RedConfig::classic(plan.limit.0);
-    RedConfig {
-        min_threshold: plan.min_threshold.unwrap_or(classic.min_threshold),
-        max_threshold: plan.max_threshold.unwrap_or(classic.max_threshold),
-        max_probability: plan
-            .max_probability
-            .map_or(classic.max_probability, |probability| probability.0),
-        weight: plan.weight.unwrap_or(classic.weight),
-        gentle: plan.gentle,
-        ..classic
-    }
-}
-
-fn loss(plan: &LossPlan) -> Loss {
-    match plan {
-        LossPlan::Random(share) => Loss::Bernoulli(Probability::of(share.0)),
-        LossPlan::Bursts(bursts) => {
-            Loss::GilbertElliott(GilbertElliott::bursts(bursts.loss.0, bursts.length))
-        }
-    }
 }
 
 fn happen<T: Transport>(scenario: Scenario<T>, step: &ScriptStep, setting: &Setting) -> Scenario<T> {

@@ -24,7 +24,7 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> TcpScenario {
         .config(config)
         .near_app(app(&setting.apps, End::Near, connections))
         .far_app(far);
-    on_network(scenario, setting)
+    on_network(scenario, setting, Seed(seed))
 }
 
 /// Options of Multipath TCP beyond TCP's; the addresses come from the scenario.

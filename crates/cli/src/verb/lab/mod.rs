@@ -9,6 +9,7 @@ mod results;
 mod run;
 mod show;
 mod text;
+mod trace;
 
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,7 @@ pub(crate) async fn run(verb: LabVerb) -> Result<(), Failure> {
         LabVerb::Show(arguments) => show::run(&arguments),
         LabVerb::Compare(arguments) => compare::run(&arguments),
         LabVerb::Report(arguments) => report::run(&arguments),
+        LabVerb::Trace(arguments) => trace::run(&arguments),
         LabVerb::Claims(arguments) => claims::run(&arguments),
     }
 }

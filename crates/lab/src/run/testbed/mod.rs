@@ -28,6 +28,7 @@ use anabranch_emu::bed::{Bed, BedLink, Side, Timing};
 use anabranch_netsim::LinkChange;
 use anabranch_types::Seed;
 
+use super::link::{self, Clocks};
 use super::links::Counted;
 use super::measure::{self, Window};
 use super::record::Record;
@@ -56,7 +57,7 @@ pub(super) fn run(point: &Point, stop: &AtomicBool) -> Result<Record, RunError> 
     let links: Vec<_> = setting
         .paths
         .iter()
-        .map(|(name, path)| scenario::both_directions(path, name))
+        .map(|(name, path)| link::both_directions(path, name, Clocks::new(setting, Seed(point.seed))))
         .collect();
     let bed = Bed::up(NAME, &links, Seed(point.seed))?;
     let stack: Box<dyn Stack> = match setting.stack() {

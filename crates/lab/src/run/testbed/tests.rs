@@ -99,6 +99,18 @@ fn every_stack_sends_over_all_its_paths() {
             both,
         ),
         (&["transport=mptcp"], both),
+        // The emulator has the links of the simulator: overtaking packets, traces, queues with active management, clocks.
+        (
+            &[
+                "paths.north.delay-variation={ normal = \"200us\" }",
+                "paths.north.queue={ fq-codel = {} }",
+                "paths.north.tick=500us",
+                "paths.south.queue={ pie = {} }",
+                "paths.south.loss={ batches = { loss = \"0.1%\" } }",
+                "clocks={ phases = true, drift = 50 }",
+            ],
+            both,
+        ),
     ];
     for (changes, paths) in cases {
         if let Some(record) = record(changes) {
@@ -111,7 +123,6 @@ fn every_stack_sends_over_all_its_paths() {
 fn simulator_only_keys_are_refused_on_a_test_bed() {
     for (change, message) in [
         ("hosts.near.processor=embedded-1ghz", "as fast as this machine"),
-        ("paths.north.tick=1ms", "`tick`"),
         ("record.time-series=100ms", "in the simulator only"),
         ("record.overhead=true", "`overhead` is recorded"),
         ("time.until-complete=true", "fixed length"),
@@ -123,6 +134,8 @@ fn simulator_only_keys_are_refused_on_a_test_bed() {
         let refused = plan(&[change]).unwrap_err();
         assert!(refused.contains(message), "{change}: {refused}");
     }
+    let refused = plan(&["time.warm-up=1s", "clocks.start=1s"]).unwrap_err();
+    assert!(refused.contains("real hosts start"), "{refused}");
     let refused = plan(&["backend=sim", "stack=usrsctp"]).unwrap_err();
     assert!(refused.contains("backend = \"testbed\""), "{refused}");
 }
