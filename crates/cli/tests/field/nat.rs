@@ -24,7 +24,12 @@ fn send_over(settings: Settings, bytes: usize) -> Option<Value> {
 }
 
 fn send_over_all(uplinks: &Uplinks, bytes: usize) -> Value {
-    let from: Vec<String> = (0..uplinks.isps.len()).map(address).collect();
+    let all: Vec<usize> = (0..uplinks.isps.len()).collect();
+    send_from(uplinks, &all, bytes)
+}
+
+fn send_from(uplinks: &Uplinks, from: &[usize], bytes: usize) -> Value {
+    let from: Vec<String> = from.iter().copied().map(address).collect();
     let order = Order {
         client: &uplinks.client,
         server: &uplinks.server,
@@ -49,22 +54,38 @@ fn two_uplinks_with_policy_routing_share_a_transfer() {
     }
 }
 
-#[test]
-fn two_uplinks_behind_two_nats_share_a_transfer() {
-    let settings = Settings {
-        policy_routing: true,
-        ..TWO_NATS
+/// Sends 30 MB over both uplinks, and over each alone as much as it carries in the same time. A busy machine slows single transfers, so the
+/// best of three rounds counts.
+fn assert_sum_of_both(settings: Settings) {
+    let Some(uplinks) = needs_root("network namespaces", || Uplinks::make(settings)) else {
+        return;
     };
-    if let Some(summary) = send_over(settings, 30_000_000) {
+    let rate = |from: &[usize], bytes: usize| {
+        let summary = send_from(&uplinks, from, bytes);
+        (summary["goodput_bit_s"].as_f64().unwrap() / 1e6, summary)
+    };
+    let round = || {
+        let (slow, _) = rate(&[0], 6_000_000);
+        let (fast, _) = rate(&[1], 24_000_000);
+        let (both, summary) = rate(&[0, 1], 30_000_000);
         assert_shared_by_rate(&summary);
-    }
+        println!("{slow:.1} and {fast:.1} Mbit/s alone, {both:.1} Mbit/s together");
+        both / (slow + fast)
+    };
+    assert!((0..3).any(|_| round() >= 0.95), "less than 95 % in three rounds");
 }
 
 #[test]
-fn two_uplinks_behind_two_nats_without_policy_routing_share_a_transfer() {
-    if let Some(summary) = send_over(TWO_NATS, 30_000_000) {
-        assert_shared_by_rate(&summary);
-    }
+fn two_uplinks_behind_two_nats_reach_95_percent_of_their_sum() {
+    assert_sum_of_both(Settings {
+        policy_routing: true,
+        ..TWO_NATS
+    });
+}
+
+#[test]
+fn two_uplinks_behind_two_nats_without_policy_routing_reach_95_percent_of_their_sum() {
+    assert_sum_of_both(TWO_NATS);
 }
 
 #[test]

@@ -71,24 +71,35 @@ impl Addresses {
         if is_busy || sender.is_vain {
             return None;
         }
-        let wanting = paths
-            .iter()
-            .filter(|(facts, path)| self.wants_join(paths, facts, path));
-        wanting.map(|(facts, path)| (path.join.due_at(), facts.id)).min()
+        let due = |(facts, path)| Some((self.join_due_at(paths, facts, path)?, facts.id));
+        paths.iter().filter_map(due).min()
     }
 
-    fn wants_join(&self, paths: &PathSet, facts: &PathFacts, path: &Path) -> bool {
+    /// When a join is due on `path`; `None` if it needs none, or none is permitted.
+    fn join_due_at(&self, paths: &PathSet, facts: &PathFacts, path: &Path) -> Option<Instant> {
+        let due_at = if is_unheard((facts, path)) {
+            self.may_join(path).then(|| path.join.due_at())
+        } else if facts.reachability == Reachability::Unconfirmed && self.leads_to_peer(path) {
+            path.join.early_due_at()
+        } else {
+            None
+        };
         let is_other = |(other, known): (&PathFacts, &Path)| {
             other.id != facts.id && other.is_usable() && known.addr.local == path.addr.local
         };
-        is_unheard((facts, path)) && self.may_join(path) && !paths.iter().any(is_other)
+        due_at.filter(|_| !paths.iter().any(is_other))
     }
 
-    /// Whether the peer is at the far end, or we initiated the association and it lists the address as its own.
+    /// Whether the remote address of `path` is known to be the peer's, or we initiated the association and the peer lists it. In the
+    /// second case the number of attempts is limited.
     fn may_join(&self, path: &Path) -> bool {
-        let is_named = self.initiated_to.contains(&path.addr.remote.ip());
         let may_guess = !self.initiated_to.is_empty() && path.join.attempts < MAX_UNPROVEN;
-        path.join.far_end_is_proven || is_named || may_guess
+        may_guess || self.leads_to_peer(path)
+    }
+
+    /// Whether the remote address of `path` is known to be the peer's: it was confirmed, or the application gave it to connect.
+    pub(crate) fn leads_to_peer(&self, path: &Path) -> bool {
+        path.join.far_end_is_proven || self.initiated_to.contains(&path.addr.remote.ip())
     }
 
     //= rfc5061 5.3-3

@@ -87,7 +87,11 @@ impl Association {
         }
         // The peer knows the present addresses of these paths, and answers heartbeats from them.
         for path in acknowledged.joined.clone() {
-            self.transfer.ask(path, now);
+            if self.addresses.leads_to_peer(self.transfer.paths.path(path)) {
+                self.transfer.ask_anew(path, now);
+            } else {
+                self.transfer.ask(path, now);
+            }
         }
         if acknowledged.is_join() {
             return Ok(());

@@ -1,27 +1,29 @@
-//! Join attempts of a path (RFC 5061 §4.2.1). When is the peer requested to add the source address of the path?
+//! Join attempts of a path (RFC 5061 §4.2.1): when the next ASCONF with the wildcard address may be sent on it.
 
 use core::time::Duration;
 
 use anabranch_types::Instant;
 
-/// Maximum time between two attempts: HB.interval, the time between heartbeats of an idle path (RFC 9260 §16).
+/// The longest time between two attempts: that between heartbeats of an idle path (HB.interval, RFC 9260 §16).
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// The join attempts of one path since its last answer.
+/// The join attempts of one path since it was last confirmed or proved reachable.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Join {
-    /// Whether a heartbeat was not answered, perhaps because the peer does not know the source address of the path.
+    /// A heartbeat was overdue, as it is if the peer does not know the source address of the path.
     is_wanted: bool,
-    /// Whether the remote address is known to be the peer's: this path or another one to it was confirmed.
+    /// When the outstanding heartbeat on the unconfirmed path would be answered, judging by the round-trip time of another path.
+    answer_due: Option<Instant>,
+    /// The peer has the remote address: this path or another one to the same address was confirmed.
     pub(crate) far_end_is_proven: bool,
     pub(crate) attempts: u16,
-    /// Time of the next attempt; at once if `None`.
+    /// The earliest time of the next attempt; at once if unset.
     next: Option<Instant>,
     wait: Duration,
 }
 
 impl Join {
-    /// Notes that a heartbeat was not answered.
+    /// Notes that a heartbeat was not acknowledged in time.
     pub(crate) const fn want(&mut self) {
         self.is_wanted = true;
     }
@@ -30,11 +32,23 @@ impl Join {
         self.is_wanted
     }
 
+    /// Notes that a heartbeat is sent on the unconfirmed path, whose answer is expected until `answer_due`.
+    pub(crate) fn expect_answer(&mut self, answer_due: Instant) {
+        self.answer_due = Some(answer_due);
+    }
+
+    /// The time of the next attempt if a heartbeat was overdue.
     pub(crate) fn due_at(&self) -> Instant {
         self.next.unwrap_or(Instant::ZERO)
     }
 
-    /// Notes an attempt. The next one follows after `timeout`, and after twice the previous time from then on.
+    /// The time of the next attempt if the heartbeat is not acknowledged within the round-trip time of another path; `None` if no
+    /// heartbeat was sent.
+    pub(crate) fn early_due_at(&self) -> Option<Instant> {
+        self.answer_due.map(|answer_due| answer_due.max(self.due_at()))
+    }
+
+    /// Notes an attempt. The next one follows after `timeout`, then after twice the time each.
     pub(crate) fn attempt(&mut self, timeout: Duration, now: Instant) {
         self.wait = (self.wait * 2).max(timeout).min(MAX_WAIT);
         self.next = Some(now + self.wait);

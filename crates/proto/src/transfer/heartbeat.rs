@@ -11,6 +11,11 @@ use anabranch_wire::PacketBuilder;
 use super::{Effects, Transfer};
 use crate::path::{Check, Heartbeat, HeartbeatInfo};
 
+/// Time until an unconfirmed path without answer is taken for one that the peer does not know: a number of round-trip times of the best
+/// path, as another path may be slower, and a margin, as the peer may be slow to answer.
+const JOIN_SRTTS: u32 = 3;
+const JOIN_MARGIN: Duration = Duration::from_millis(100);
+
 /// Length of our HEARTBEAT: two headers and the Heartbeat Information, padded.
 pub(crate) const HEARTBEAT_LEN: usize = (4 + 4 + HeartbeatInfo::LEN).next_multiple_of(4);
 
@@ -83,6 +88,15 @@ impl Transfer {
         }
     }
 
+    /// Sends a heartbeat on `path` at once, although one is outstanding: the peer has ignored that one.
+    pub(crate) fn ask_anew(&mut self, path: PathId, now: Instant) {
+        if !self.heartbeats_are_over(path) {
+            let path = self.paths.path_mut(path);
+            path.heartbeat = Heartbeat::default();
+            path.heartbeat.schedule(Some(now));
+        }
+    }
+
     /// Sends a heartbeat on the unconfirmed `path` at once, bundled with a COOKIE ACK; returns `false` if an outstanding one may
     /// still be acknowledged.
     pub(crate) fn hurry_heartbeat(&mut self, path: PathId, now: Instant) -> bool {
@@ -151,10 +165,25 @@ impl Transfer {
         let info = HeartbeatInfo { path, nonce }.encode();
         if packet.push(&anabranch_wire::Heartbeat { info: &info }).is_ok() {
             let rto = self.paths.fact(path).rto;
+            let answer_due = self.answer_due(path, now);
             let machinery = self.paths.path_mut(path);
             machinery.heartbeat.sent(nonce, rto, now);
             machinery.probes.asked(now);
+            if let Some(answer_due) = answer_due {
+                machinery.join.expect_answer(answer_due);
+            }
         }
+    }
+
+    /// When the answer to a heartbeat that is sent now on the unconfirmed `path` is due, judging by the best path, or earlier if the
+    /// RTO of `path` is shorter; `None` if the round-trip time of the best path is not known.
+    fn answer_due(&self, path: PathId, now: Instant) -> Option<Instant> {
+        let best = self.paths.best();
+        if self.paths.is_confirmed(path) || !self.paths.is_confirmed(best) {
+            return None;
+        }
+        let patience = JOIN_SRTTS * self.paths.fact(best).srtt? + JOIN_MARGIN;
+        Some(now + patience.min(self.paths.fact(path).rto))
     }
 
     /// Writes a HEARTBEAT or a reachability probe into a packet for `path` if one is due.

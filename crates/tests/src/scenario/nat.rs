@@ -1,6 +1,9 @@
 //! NATs: rebinding with UDP encapsulation (RFC 6951 §5.4), and joins from unknown addresses (RFC 5061 §4.2.1).
 
+use std::time::Duration;
+
 use anabranch_netsim::LinkConfig;
+use anabranch_netsim::link::QueueConfig;
 use anabranch_policy::Reachability;
 use anabranch_proto::{PathChange, PathStatistics};
 use anabranch_sim::app::Streams;
@@ -109,6 +112,54 @@ fn second_uplink_behind_another_nat_joins() {
     pair.run_for(ms(200));
     pair.run_until(|pair| bob_uses(pair, "198.51.100.9:40002"), secs(3));
     assert_both_paths_carry(&mut pair);
+}
+
+/// The time that a file of `bytes` takes from Alice, who connects first, over uplinks of these rates, each behind a NAT of its own.
+fn time_of_file(rates: &[u64], bytes: usize, delay: Duration) -> Duration {
+    const CHUNK: usize = 64 << 10;
+    let links = rates.iter().map(|rate| {
+        let queue = QueueConfig::Bytes(mbit(*rate).bytes_in(ms(30)));
+        LinkConfig::new(mbit(*rate), delay).queue(queue)
+    });
+    let mut pair = Pair::paths(links).build();
+    for path in 0..rates.len() {
+        pair.translate_path(path, &format!("198.51.100.{path}:40001"));
+    }
+    let start = pair.simulation.now();
+    pair.alice().connect();
+    pair.alice()
+        .send_messages((bytes / CHUNK) as u64, CHUNK, Streams::one(0));
+    let count = (bytes / CHUNK) as u64;
+    let has_all = |pair: &mut Pair| {
+        let reader = pair.simulation.conversation(Side::Far);
+        reader.is_some_and(|reader| reader.inbox().messages() == count)
+    };
+    pair.run_until(has_all, secs(200));
+    pair.simulation.now() - start
+}
+
+/// The second uplink joins after three round-trip times and 100 ms, and needs two more round trips until it carries data. With a
+/// round-trip time of 40 ms and the slow uplink first, that is 5 % of the five seconds that 30 MB take.
+#[test]
+fn two_uplinks_behind_two_nats_reach_95_percent_of_their_sum() {
+    const CASES: [(u64, usize, f64); 4] = [
+        (1, 30_000_000, 0.97),
+        (1, 125_000_000, 0.99),
+        (20, 30_000_000, 0.94),
+        (20, 125_000_000, 0.98),
+    ];
+    for (delay, bytes, expected) in CASES {
+        let rate = |rates: &[u64]| bytes as f64 / time_of_file(rates, bytes, ms(delay)).as_secs_f64();
+        let alone = rate(&[10]) + rate(&[40]);
+        for order in [[10, 40], [40, 10]] {
+            let share = rate(&order) / alone;
+            println!("{order:?}, {delay} ms, {bytes} bytes: {share:.3}");
+            assert!(
+                share >= expected,
+                "{order:?}, {delay} ms, {bytes} bytes: {share:.3}"
+            );
+        }
+    }
 }
 
 /// Two uplinks of Alice behind one NAT. She connects.
