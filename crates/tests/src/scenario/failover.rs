@@ -6,8 +6,10 @@ use anabranch_netsim::{LinkChange, LinkConfig};
 use anabranch_policy::{PolicyRecipe, Reachability};
 use anabranch_proto::{CloseReason, PathChange};
 use anabranch_sim::app::{Draft, Streams};
-use anabranch_types::PathId;
+use anabranch_sim::{Direction, Side};
+use anabranch_types::{Instant, PathId};
 use anabranch_wire::chunk::kind;
+use anabranch_wire::dissect;
 
 use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
 
@@ -382,6 +384,17 @@ fn message_in_flight_on_failed_path_is_retransmitted_elsewhere() {
     }
 }
 
+/// When Alice sent packets with a chunk of this type on `path`, since `since`.
+fn times_of(pair: &Pair, path: usize, chunk: &str, since: Instant) -> Vec<Instant> {
+    let packets = pair.simulation.host(Side::Near).log().packets();
+    let sent = packets.filter(|packet| packet.direction == Direction::Sent && packet.at >= since);
+    let local = pair.simulation.paths()[path].near_addr;
+    let on_path = sent.filter(|packet| packet.path.local.ip() == local);
+    let meant = on_path.filter(|packet| dissect::line(&packet.bytes).contains(chunk));
+    meant.map(|packet| packet.at).collect()
+}
+
+/// After five minutes, heartbeats have backed off to RTO.Max and joins to HB.interval.
 #[test]
 fn unconfirmed_path_probing_backs_off() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
@@ -390,10 +403,23 @@ fn unconfirmed_path_probing_backs_off() {
     pair.run_for(secs(300));
     assert_eq!(pair.alice().reachability(1), Reachability::Unconfirmed);
     let before = pair.alice().path(1).counters.packets_sent;
+    let since = pair.simulation.now();
     pair.run_for(secs(300));
     let probes = pair.alice().path(1).counters.packets_sent - before;
-    // Heartbeats and joins.
-    assert!((2..=20).contains(&probes), "{probes} probes in five minutes");
+    let heartbeats = times_of(&pair, 1, "HEARTBEAT ", since);
+    let joins = times_of(&pair, 1, "ASCONF ", since);
+    assert_eq!(probes as usize, heartbeats.len() + joins.len());
+    // A heartbeat is overdue after RTO.Max (60 s); the next follows after HB.interval (30 s) and 0.5 to 1.5 RTO.Max.
+    assert!((1..=3).contains(&heartbeats.len()), "{heartbeats:?}");
+    let gaps = |times: &[Instant]| -> Vec<Duration> { times.windows(2).map(|two| two[1] - two[0]).collect() };
+    let allowed = secs(60 + 30 + 30)..=secs(60 + 30 + 90);
+    assert!(
+        gaps(&heartbeats).iter().all(|gap| allowed.contains(gap)),
+        "{heartbeats:?}"
+    );
+    // The peer's address is known from the handshake, so joins continue, every 30 s.
+    assert_eq!(joins.len(), 10, "{joins:?}");
+    assert!(gaps(&joins).iter().all(|gap| *gap == secs(30)), "{joins:?}");
     pair.heal_path(1);
     pair.run_until(
         |pair| pair.alice().reachability(1) == Reachability::Active,
