@@ -118,6 +118,13 @@ impl Addresses {
         self.initiated_to.contains(&remote)
     }
 
+    /// Removes an address that the application gave to connect, because it refused the INIT. The endpoint updates its directory, in which
+    /// the address is not proven any more.
+    pub(crate) fn remove_initiated(&mut self, remote: IpAddr) {
+        self.initiated_to.retain(|known| *known != remote);
+        self.note_moved();
+    }
+
     /// Whether the remote address of `path` is confirmed or was given by the application (RFC 9260 §5.4).
     pub(crate) fn is_proven(&self, paths: &PathSet, path: PathId) -> bool {
         self.is_initiated_to(paths, path) || paths.is_confirmed(path)

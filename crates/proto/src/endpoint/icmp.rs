@@ -1,7 +1,8 @@
-//! ICMP messages (RFC 9260 §10, RFC 8899 §4.6.1, RFC 6951). Which are believed, and what follows from them?
+//! ICMP messages (RFC 9260 §10, RFC 8899 §4.6.1, RFC 6951): validation, and the reactions.
 //!
-//! A message is believed if it quotes a packet that only we and those on its way have seen: by the tag that an INIT of ours
-//! names, or the one that the peer chose. Inside UDP, a closed port is what a missing protocol is over IP (RFC 6951 §5.6).
+//! A message is valid if the packet that it quotes has a verification tag that only hosts on its path can know: the initiate tag of
+//! our INIT, or the tag that the peer has chosen. An attacker off the path would have to guess it. With UDP encapsulation, Port
+//! Unreachable stands for Protocol Unreachable (RFC 6951 §5.6).
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -21,14 +22,14 @@ pub struct IcmpMessage<'a> {
     pub destination: SocketAddr,
     /// Its type and code.
     pub kind: IcmpKind,
-    /// What it quotes of the packet, from the common header of SCTP on.
+    /// The beginning of the quoted packet, from the common header of SCTP on.
     pub quoted: &'a [u8],
 }
 
-/// What an ICMP message says.
+/// Type of an ICMP message, with its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IcmpKind {
-    /// No program has the port, by the word of the host with this address.
+    /// No program has the port. With the source address of the message.
     PortUnreachable(IpAddr),
     /// The destination is unreachable for another reason.
     Unreachable,
@@ -36,7 +37,7 @@ pub enum IcmpKind {
     PacketTooBig(u16),
 }
 
-/// The packet that a message quotes.
+/// Ports and tag of the quoted packet.
 struct Quoted {
     source_port: u16,
     destination_port: u16,
@@ -46,12 +47,12 @@ struct Quoted {
 enum QuotedTag {
     /// Its verification tag.
     Verification(VerificationTag),
-    /// It is an INIT that names this initiate tag.
+    /// The initiate tag of an INIT, whose verification tag is zero.
     Initiate(VerificationTag),
 }
 
 impl Quoted {
-    /// `None` if so little is quoted that it proves nothing.
+    /// Parses the quoted packet; `None` if it is cut before the tag.
     fn read(bytes: &[u8]) -> Option<Self> {
         let port = |at: usize| Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
         let tag = |at: usize| {
@@ -75,12 +76,14 @@ impl Quoted {
 
 impl Endpoint {
     //= rfc9260 10-1, 10-3, 10-4, 10-5, 10-6, 12.4-1
-    /// An ICMP message arrived. It is ignored unless it quotes enough of a packet of this endpoint to tell that its sender has
-    /// seen the packet (RFC 9260 §10).
+    /// Handles an ICMP message about a packet of this endpoint. It is ignored unless the quoted packet has the ports, the tag and the
+    /// destination of an association (RFC 9260 §10).
     ///
-    /// If it says that no program has the port that an INIT went to, and the destination itself says so, no further INIT
-    /// goes there, and the attempt to connect ends if no other address is left. Later, the destination is asked by a heartbeat: one
-    /// message ends no association.
+    /// - Port Unreachable about an INIT, from the destination itself: no further INIT is sent to this address; if no other address is
+    ///   left, the association is closed with [`CloseReason::Refused`].
+    /// - Port Unreachable and other Destination Unreachable messages in later states: a heartbeat is sent to the destination. The
+    ///   message alone does not end the association.
+    /// - Packet Too Big: the path MTU search continues below the reported size.
     pub fn handle_icmp(&mut self, now: Instant, message: IcmpMessage<'_>) {
         let remote = message.destination;
         let found = Quoted::read(message.quoted).and_then(|quoted| self.sender_of(&quoted, remote));
@@ -107,7 +110,7 @@ impl Endpoint {
         self.touch(id);
     }
 
-    /// The association that sent what is quoted to `remote`.
+    /// The association that has sent the quoted packet to `remote`.
     fn sender_of(&self, quoted: &Quoted, remote: SocketAddr) -> Option<AssociationId> {
         let belongs = |id: &AssociationId| {
             let Some(slot) = self.slots.get(id) else {
@@ -138,14 +141,15 @@ impl Endpoint {
         }
     }
 
-    /// No program listens at `remote`: the next INIT goes to another address at once, or the attempt is over.
+    /// Handles Port Unreachable from `remote` about an INIT: sends the next INIT to another address at once, or closes the
+    /// association if there is none.
     fn refuse(&mut self, id: AssociationId, remote: IpAddr) {
         let Some(slot) = self.slots.get_mut(&id) else {
             return;
         };
         let association = &mut *slot.association;
         let (addresses, paths) = (&mut association.addresses, &association.transfer.paths);
-        addresses.initiated_to.retain(|known| *known != remote);
+        addresses.remove_initiated(remote);
         let is_left = |path| addresses.is_initiated_to(paths, path);
         if !paths.ids().any(is_left) {
             association.end(CloseReason::Refused, None);
@@ -155,7 +159,7 @@ impl Endpoint {
         }
     }
 
-    /// Packets of the association were too large for a link on the way to `remote`.
+    /// Handles Packet Too Big: packets to `remote` were larger than the MTU of a link, `largest` bytes.
     fn handle_too_large_at(&mut self, id: AssociationId, now: Instant, remote: SocketAddr, largest: u16) {
         let Some(slot) = self.slots.get_mut(&id) else {
             return;

@@ -59,6 +59,26 @@ fn init_goes_to_the_next_address_if_nobody_listens_at_the_first() {
     assert_eq!(close_reasons(&mut endpoint), [CloseReason::Refused]);
 }
 
+/// The association is still being set up with another address, which says nothing about a peer at this one.
+#[test]
+fn init_from_an_address_that_refused_ours_is_a_new_association() {
+    let mut endpoint = endpoint();
+    let (_, init_of_ours) = start_association(&mut endpoint, &[peer(2), peer(3)]);
+    let (ours, _) = tag_and_cookie(&[init_of_ours.clone()]);
+    deliver_icmp(&mut endpoint, peer(2), port_unreachable(peer(2)), &init_of_ours);
+    poll_packets(&mut endpoint, START);
+    let init_of_theirs = init(77, Vec::new());
+    let answer = deliver(
+        &mut endpoint,
+        START,
+        peer(2),
+        VerificationTag::ZERO,
+        &init_of_theirs,
+    );
+    assert_eq!(kinds(&answer), [kind::INIT_ACK]);
+    assert_ne!(tag_and_cookie(&answer).0, ours);
+}
+
 //= rfc9260 10-4, 10-5
 #[test]
 fn icmp_about_packets_never_sent_is_ignored() {
