@@ -15,7 +15,7 @@ impl Addresses {
         for (facts, path) in paths.iter() {
             let is_proven = facts.reachability != anabranch_policy::Reachability::Unconfirmed;
             let attempts = path.join.attempts;
-            let may_guess = is_proven || path.join.far_end_is_proven || !self.initiated_to.is_empty();
+            let may_guess = is_proven || path.join.remote_is_proven || !self.initiated_to.is_empty();
             assert!(
                 attempts == 0 || may_guess,
                 "a join towards a guess on {:?}",

@@ -1,18 +1,19 @@
-//! Joins (RFC 5061 §4.2.1). How does a path come to life whose packets the peer sees from an address that it does not know?
+//! Joins (RFC 5061 §4.2.1, ADR 0073): ASCONFs that add the source address of their packet, sent on paths without answers.
 //!
-//! The peer ignores packets from addresses that it does not know. Behind a NAT, the packets of a path come from such an address;
-//! so do those of a path that worked, once the NAT was restarted or its public address changed. All that shows here is that
-//! heartbeats are not answered. Then an ASCONF leaves on that path which asks to add the wildcard address: the peer adds the source
-//! address of the packet, whatever it is, and confirms it by a heartbeat.
+//! A peer ignores packets from unknown addresses. A NAT gives the packets of a path such an address, and another one after it was
+//! restarted or its public address changed. The sender only observes that its heartbeats are not acknowledged. It then sends an ASCONF
+//! on that path with a request to add the wildcard address: the peer adds the source address of the packet and confirms it by a
+//! heartbeat.
 //!
 //! ```text
-//! wanted:     heartbeats on the path unanswered, no other path from the same local address works, the peer is at the far end
-//! attempt:    at once; again after one timeout, two, four, … 30 s, until the path answers
-//! meanwhile:  what else is to be asked does not wait: the ASCONF leaves on a path that works, where it asks for nothing
+//! condition:      heartbeats not acknowledged, no other path from the same local address works, the remote address is the peer's
+//! first attempt:  when a heartbeat is overdue; on an unconfirmed path after 3 SRTT + 100 ms of the best path (ADR 0088)
+//! further ones:   after one RTO without back-off, two, four, … 30 s, until a heartbeat is acknowledged
+//! other requests: if a path works, an unacknowledged join is sent there, where it changes nothing, and the next ASCONF follows
 //! ```
 //!
-//! There is one ASCONF at a time (RFC 5061 §5.1.1 C1). While no path works, the outstanding one is the join, whatever else it asks.
-//! Attempts count no errors: the heartbeats of the path do, so that an outage ends an association no sooner.
+//! One ASCONF is outstanding at a time (RFC 5061 §5.1.1 C1). While no path works, the outstanding one is sent as the join, whatever other
+//! requests it has. Joins count no errors: the heartbeats of the path do, so an outage ends an association no sooner.
 
 use alloc::vec::Vec;
 
@@ -23,27 +24,27 @@ use super::Addresses;
 use crate::path::{MAX_PATHS, Path, PathSet, covers};
 use crate::transfer::{Effects, Transfer};
 
-/// Errors in a row of a path that count as silence without heartbeats: failover policies may leave such a path in use.
+/// Consecutive errors after which a path counts as unanswered even if it is usable, as some failover policies leave it.
 const SILENT_ERRORS: u16 = 3;
-/// Attempts on one path towards an address that the peer listed and that is not confirmed: it may be another host's.
+/// Maximum number of joins on a path to an address that the peer listed and that is not confirmed: it may be another host's.
 const MAX_UNPROVEN: u16 = 3;
 
 impl Addresses {
-    /// When [`Addresses::join`] has something to do.
+    /// The time of the next call of [`Addresses::join`].
     pub(crate) fn join_deadline(&self, paths: &PathSet) -> Option<Instant> {
-        if !paths.facts().iter().any(is_suspect) {
+        if !paths.facts().iter().any(may_be_unanswered) {
             return None;
         }
         self.next_join(paths).map(|(due_at, _)| due_at)
     }
 
-    /// Lets an ASCONF leave on a path that the peer does not seem to hear of, if one is due.
+    /// Queues the ASCONF of a join if one is due.
     pub(crate) fn join(&mut self, transfer: &mut Transfer, now: Instant) -> Effects {
-        if !transfer.paths.facts().iter().any(is_suspect) {
+        if !transfer.paths.facts().iter().any(may_be_unanswered) {
             return Effects::default();
         }
-        let effects = self.try_coming_addresses(transfer, now);
-        note_far_ends(&mut transfer.paths);
+        let effects = self.use_pending_addresses(transfer, now);
+        note_proven_remotes(&mut transfer.paths);
         if let Some((due_at, path)) = self.next_join(&transfer.paths)
             && due_at <= now
         {
@@ -60,7 +61,7 @@ impl Addresses {
         effects
     }
 
-    /// The next path that wants a join, and when.
+    /// The next join: its time and its path.
     fn next_join(&self, paths: &PathSet) -> Option<(Instant, PathId)> {
         let sender = &self.asconf_sender;
         let works = || paths.working().is_some();
@@ -77,7 +78,7 @@ impl Addresses {
 
     /// When a join is due on `path`; `None` if it needs none, or none is permitted.
     fn join_due_at(&self, paths: &PathSet, facts: &PathFacts, path: &Path) -> Option<Instant> {
-        let due_at = if is_unheard((facts, path)) {
+        let due_at = if is_unanswered((facts, path)) {
             self.may_join(path).then(|| path.join.due_at())
         } else if facts.reachability == Reachability::Unconfirmed && self.leads_to_peer(path) {
             path.join.early_due_at()
@@ -99,15 +100,15 @@ impl Addresses {
 
     /// Whether the remote address of `path` is known to be the peer's: it was confirmed, or the application gave it to connect.
     pub(crate) fn leads_to_peer(&self, path: &Path) -> bool {
-        path.join.far_end_is_proven || self.initiated_to.contains(&path.addr.remote.ip())
+        path.join.remote_is_proven || self.initiated_to.contains(&path.addr.remote.ip())
     }
 
     //= rfc5061 5.3-3
-    /// While no path answers, addresses that the peer is being asked to add are tried at once: the request itself may leave from
-    /// there, and nothing else (RFC 5061 §5.3 F1).
-    fn try_coming_addresses(&mut self, transfer: &mut Transfer, now: Instant) -> Effects {
+    /// If no path answers, makes paths from the addresses that the peer has been requested to add. Until it acknowledges that, only the
+    /// ASCONF with the request is sent from there (RFC 5061 §5.3 F1).
+    fn use_pending_addresses(&mut self, transfer: &mut Transfer, now: Instant) -> Effects {
         let mut effects = Effects::default();
-        if !transfer.paths.iter().all(is_unheard) {
+        if !transfer.paths.iter().all(is_unanswered) {
             return effects;
         }
         for local in self.asconf_sender.coming() {
@@ -127,9 +128,9 @@ impl Addresses {
         effects
     }
 
-    /// A genuine request to add the source address of its packet came from where no path leads: a path leads there from now on.
-    /// It takes the place of one to the same host that does not work: the NAT that both pass has another binding then.
-    /// `None` if there is no room.
+    /// Handles an authenticated request to add the source address of its packet, to which no path leads: adds a path, or changes the
+    /// remote port of an unusable path between the same IP addresses, as the NAT has a new binding. Returns `None` if the number of paths
+    /// is at its limit.
     pub(super) fn join_path(
         &mut self,
         transfer: &mut Transfer,
@@ -157,7 +158,7 @@ impl Addresses {
         self.note_moved();
         let id = transfer.paths.between(pair)?;
         transfer.paths.path_mut(id).is_joined = true;
-        // One of the others may be where the peer was until now.
+        // The peer may have moved away from one of the other addresses.
         for other in transfer.paths.ids().filter(|other| *other != id) {
             if transfer.paths.fact(other).is_usable() {
                 transfer.ask(other, now);
@@ -167,26 +168,26 @@ impl Addresses {
     }
 }
 
-/// The path out of use that was silent the longest.
-fn longest_silent(paths: &PathSet, is_meant: impl Fn(&Path) -> bool) -> Option<PathId> {
+/// Of the unusable paths for which `matches` returns true, the one on which nothing was received for the longest time.
+fn longest_silent(paths: &PathSet, matches: impl Fn(&Path) -> bool) -> Option<PathId> {
     let idle = paths
         .iter()
-        .filter(|(facts, path)| !facts.is_usable() && is_meant(path));
+        .filter(|(facts, path)| !facts.is_usable() && matches(path));
     idle.min_by_key(|(_, path)| path.heard_at)
         .map(|(facts, _)| facts.id)
 }
 
-/// Whether the peer does not seem to hear what leaves on a path.
-const fn is_unheard((facts, path): (&PathFacts, &Path)) -> bool {
+/// Whether a heartbeat on the path was overdue since it was last acknowledged.
+const fn is_unanswered((facts, path): (&PathFacts, &Path)) -> bool {
     facts.errors >= SILENT_ERRORS || (!facts.is_usable() && path.join.is_wanted())
 }
 
-const fn is_suspect(facts: &PathFacts) -> bool {
+const fn may_be_unanswered(facts: &PathFacts) -> bool {
     !facts.is_usable() || facts.errors >= SILENT_ERRORS
 }
 
-/// Which paths lead to an address where the peer was found, on whichever path.
-fn note_far_ends(paths: &mut PathSet) {
+/// Marks the paths to remote addresses that are confirmed on any path.
+fn note_proven_remotes(paths: &mut PathSet) {
     let is_proven = |paths: &PathSet, path: &Path| {
         let leads_there = |(facts, known): (&PathFacts, &Path)| {
             facts.reachability != Reachability::Unconfirmed && known.addr.remote == path.addr.remote
@@ -195,7 +196,7 @@ fn note_far_ends(paths: &mut PathSet) {
     };
     for id in paths.ids() {
         if is_proven(paths, paths.path(id)) {
-            paths.path_mut(id).join.far_end_is_proven = true;
+            paths.path_mut(id).join.remote_is_proven = true;
         }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct Join {
     /// When the outstanding heartbeat on the unconfirmed path would be answered, judging by the round-trip time of another path.
     answer_due: Option<Instant>,
     /// The peer has the remote address: this path or another one to the same address was confirmed.
-    pub(crate) far_end_is_proven: bool,
+    pub(crate) remote_is_proven: bool,
     pub(crate) attempts: u16,
     /// The earliest time of the next attempt; at once if unset.
     next: Option<Instant>,

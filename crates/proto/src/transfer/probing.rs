@@ -1,8 +1,8 @@
-//! Reachability probes. When is a path that does not respond asked whether it works again?
+//! Reachability probes (ADR 0074): additional heartbeats on potentially failed and inactive paths while data waits.
 //!
-//! Heartbeats on such a path are up to HB.interval and RTO.Max apart (RFC 9260 §8.3), which is long for data that waits. So
-//! while any does, further heartbeats leave at a constant interval. Their loss is no error: neither the path nor the peer is
-//! given up sooner than without them.
+//! The heartbeats of RFC 9260 §8.3 on such a path are HB.interval and up to RTO.Max apart, so a path that works again would stay unused
+//! for long. Probes are sent at a constant interval as long as data is unsent or unacknowledged. A lost probe counts neither as an error
+//! of the path nor of the association, so that both fail no sooner than without probes.
 
 use core::time::Duration;
 
@@ -13,13 +13,13 @@ use super::Transfer;
 use crate::path::{HeartbeatInfo, Path};
 
 impl Transfer {
-    /// The interval between probes of a path; `None` if none are sent: nothing waits, or the association is being shut down.
+    /// The interval between probes of a path; `None` if none are sent: all data is acknowledged, or the shutdown has begun.
     fn probe_interval(&self) -> Option<Duration> {
         let is_wanted = !self.is_finishing && !self.sender.is_drained();
         self.limits.probing.filter(|_| is_wanted)
     }
 
-    /// When the next probe is due.
+    /// The time at which the next probe is due.
     #[inline]
     pub(super) fn probe_deadline(&self) -> Option<Instant> {
         let is_any = !self.paths.unresponsive().is_empty();
@@ -36,7 +36,7 @@ impl Transfer {
         (due_at <= now).then_some(path)
     }
 
-    /// When the next probe is due, and on which path. Not inlined, because all paths respond nearly always.
+    /// The next probe: its time and its path. Not inlined, because nearly always no path is potentially failed or inactive.
     #[cold]
     fn first_probe(&self) -> Option<(Instant, PathId)> {
         let interval = self.probe_interval()?;
@@ -44,19 +44,19 @@ impl Transfer {
         self.paths.unresponsive().clone().map(due).min()
     }
 
-    /// Until when `path` stays out of use though it answers, since data does not get through.
+    /// The end of the pause of `path`, during which HEARTBEAT ACKs do not make it active because data sent on it was lost.
     pub(super) fn damped_until(&self, path: PathId, now: Instant) -> Option<Instant> {
         self.paths.path(path).damping.holds_until(now)
     }
 
-    /// Data sent on `path` was not acknowledged in time. Without probes, heartbeats are rare enough.
+    /// Notes that T3 expired on `path`. Without probes no pauses are needed, because heartbeats are rare.
     pub(super) fn damp(&mut self, path: PathId, now: Instant) {
         if self.limits.probing.is_some() {
             self.paths.path_mut(path).damping.timed_out(now);
         }
     }
 
-    /// Puts a probe into a packet for `path`, if it fits.
+    /// Writes a probe into a packet for `path`, if it fits.
     pub(super) fn write_probe(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, now: Instant) {
         let nonce = self.probe_secrets.number();
         let info = HeartbeatInfo { path, nonce }.encode();
@@ -66,7 +66,7 @@ impl Transfer {
     }
 }
 
-/// When a probe is due on `path`, if they leave every `interval`.
+/// The time at which a probe is due on `path`: an interval after the last heartbeat, or after the pause of the path.
 fn due_at(path: &Path, interval: Duration) -> Instant {
     let due = path.probes.due_at(interval);
     path.damping.holds_until(due).unwrap_or(due)

@@ -1,8 +1,8 @@
-//! Progress. Does data get through to a peer that answers heartbeats?
+//! Progress timeout (ADR 0074): ends an association whose peer acknowledges heartbeats but no data.
 //!
-//! A peer that answers is not unreachable, so the error counters of RFC 9260 §8.1 never end the association while no chunk of
-//! data arrives: a network may carry nothing but small packets. Only answers count, and only those that follow each other
-//! closely: an outage is the affair of the error counters.
+//! Each HEARTBEAT ACK clears the error counter of the association, so RFC 9260 §8.1 never ends it, even if the network forwards small
+//! packets only and no data arrives. The time is counted from the first to the latest of a series of HEARTBEAT ACKs without
+//! acknowledged data. A pause of more than half the timeout begins a new series: outages are detected by the error counters.
 
 use core::time::Duration;
 
@@ -10,27 +10,28 @@ use anabranch_types::Instant;
 
 use super::{Effects, Transfer};
 
-/// Heartbeats are answered and nothing is acknowledged.
+/// A series of HEARTBEAT ACKs during which no data was acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stall {
+    /// Time of the first HEARTBEAT ACK.
     since: Instant,
-    /// When a heartbeat was last answered.
+    /// Time of the latest one.
     answered_at: Instant,
 }
 
 impl Transfer {
-    /// Data was acknowledged, or there is none to be acknowledged.
+    /// Ends the series: data was acknowledged, or none is outstanding.
     pub(super) const fn note_progress(&mut self) {
         self.stall = None;
     }
 
-    /// A heartbeat was answered: if that goes on for too long and nothing else happens, the association is to end.
+    /// Handles a HEARTBEAT ACK: the association ends if the series has reached the progress timeout.
     pub(super) fn answered_without_progress(&mut self, now: Instant) -> Effects {
         let mut effects = Effects::default();
         let Some(timeout) = self.limits.progress_timeout else {
             return effects;
         };
-        // A peer without room acknowledges nothing either (RFC 9260 §6.1 A).
+        // A peer whose receive buffer is full acknowledges no data either (RFC 9260 §6.1 A).
         if !self.sender.has_outstanding() || self.window_probe.is_out() || self.sender.window_is_shut() {
             self.note_progress();
             return effects;

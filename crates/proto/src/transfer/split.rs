@@ -1,8 +1,8 @@
-//! Chunks in parts. How does a chunk leave that was cut when the packets of its path were larger?
+//! PART chunks (ADR 0075): transmission of a DATA or I-DATA chunk that has become larger than the packets of its path.
 //!
-//! Its TSN is given, so it cannot be cut again (RFC 9260 §6.9). IP would have to fragment it, which not every network carries, and
-//! which no system does for a size that nobody reported. If the peer supports it, the chunk leaves in PART chunks instead, each in
-//! a packet of its own.
+//! The path MTU was larger when the chunk was made. The chunk has a TSN, so its message cannot be fragmented again (RFC 9260 §6.9). Not
+//! every network forwards IP fragments, and the operating system fragments only for the MTU of its device or one that ICMP reported.
+//! If the peer supports PART chunks, the chunk is divided into several of them, each in a packet of its own.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -12,37 +12,37 @@ use anabranch_wire::{Chunk, Chunks, CommonHeader, PacketBuilder, Part};
 
 use super::Transfer;
 
-/// What is left of a chunk that leaves in parts.
+/// A chunk of which not all parts have been sent.
 #[derive(Debug)]
-struct Rest {
+struct Divided {
     path: PathId,
     tsn: Tsn,
-    /// The whole chunk.
+    /// The whole chunk, with its header.
     bytes: Vec<u8>,
-    /// How much of it has left.
+    /// Number of bytes that have been sent.
     sent: usize,
 }
 
-/// Chunks that leave in parts, of which the last has not left.
+/// The divided chunks, in the order of their transmission.
 #[derive(Debug, Default)]
 pub(crate) struct Splitting {
-    /// The peer takes parts.
+    /// Whether the peer supports PART chunks.
     is_agreed: bool,
-    rests: VecDeque<Rest>,
+    divided: VecDeque<Divided>,
 }
 
 impl Splitting {
-    /// The handshake told whether the peer takes parts.
+    /// Sets whether the peer supports PART chunks, as negotiated in the handshake.
     pub(crate) const fn negotiated(&mut self, is_agreed: bool) {
         self.is_agreed = is_agreed;
     }
 
-    /// Whether chunks may leave in parts.
+    /// Whether chunks may be divided.
     pub(crate) const fn is_agreed(&self) -> bool {
         self.is_agreed
     }
 
-    /// Sends the chunk of `packet`, which was written for `path`, in parts.
+    /// Queues the first chunk of `packet`, which was written for `path`, to be sent in parts.
     pub(crate) fn begin(&mut self, path: PathId, packet: &[u8]) {
         let chunk = packet.get(CommonHeader::LEN..).unwrap_or_default();
         let Some(Ok(raw)) = Chunks::of(chunk).next() else {
@@ -53,7 +53,7 @@ impl Splitting {
             Ok(Chunk::IData(data)) => data.tsn,
             _ => return,
         };
-        self.rests.push_back(Rest {
+        self.divided.push_back(Divided {
             path,
             tsn,
             bytes: raw.bytes.to_vec(),
@@ -63,7 +63,7 @@ impl Splitting {
 }
 
 impl Transfer {
-    /// Writes a packet for which there is no plan: a part of a chunk, or a probe of a packet size. Returns its path and length.
+    /// Writes a packet that is not planned: the next PART chunk, or, if `may_probe`, an MTU probe. Returns its path and length.
     pub(crate) fn write_unplanned(
         &mut self,
         header: CommonHeader,
@@ -71,7 +71,7 @@ impl Transfer {
         may_probe: bool,
         now: Instant,
     ) -> Option<(PathId, usize)> {
-        if !self.splitting.rests.is_empty()
+        if !self.splitting.divided.is_empty()
             && let Some(written) = self.write_part(header, buffer, now)
         {
             return Some(written);
@@ -79,7 +79,7 @@ impl Transfer {
         may_probe.then(|| self.write_mtu_probe(header, buffer, now))?
     }
 
-    /// Writes the next part of a chunk that leaves in parts. Gives its path and the length of the packet.
+    /// Writes the next PART chunk into a packet. Returns its path and the length of the packet.
     #[cold]
     fn write_part(
         &mut self,
@@ -89,29 +89,29 @@ impl Transfer {
     ) -> Option<(PathId, usize)> {
         // Chunks whose path was removed are retransmitted on another one.
         let paths = &self.paths;
-        self.splitting.rests.retain(|rest| paths.contains(rest.path));
-        let mut rest = self.splitting.rests.pop_front()?;
-        let limit = self.paths.fact(rest.path).max_packet;
+        self.splitting.divided.retain(|divided| paths.contains(divided.path));
+        let mut divided = self.splitting.divided.pop_front()?;
+        let limit = self.paths.fact(divided.path).max_packet;
         let mut builder = PacketBuilder::new(buffer, header, limit.into());
-        let bytes = &rest.bytes[rest.sent..];
+        let bytes = &divided.bytes[divided.sent..];
         let room = builder.room().saturating_sub(Part::HEADER_LEN);
         let bytes = &bytes[..bytes.len().min(room)];
         let pushed = builder.push(&Part {
-            tsn: rest.tsn,
-            offset: rest.sent as u16,
-            total: rest.bytes.len() as u16,
+            tsn: divided.tsn,
+            offset: divided.sent as u16,
+            total: divided.bytes.len() as u16,
             bytes,
         });
-        debug_assert!(pushed.is_ok(), "it was made to fit");
+        debug_assert!(pushed.is_ok(), "the part was cut to fit");
         let size = builder.finish_unsealed();
-        // The packet was counted when the chunk was written.
-        if rest.sent > 0 {
-            self.packet_sent(rest.path, size, now);
+        // The first packet was counted when the chunk was written.
+        if divided.sent > 0 {
+            self.packet_sent(divided.path, size, now);
         }
-        rest.sent += bytes.len();
-        let path = rest.path;
-        if rest.sent < rest.bytes.len() {
-            self.splitting.rests.push_front(rest);
+        divided.sent += bytes.len();
+        let path = divided.path;
+        if divided.sent < divided.bytes.len() {
+            self.splitting.divided.push_front(divided);
         }
         Some((path, size))
     }
