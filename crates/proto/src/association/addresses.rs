@@ -113,8 +113,8 @@ impl Association {
         Ok(())
     }
 
-    /// Whether paths may join: not while SHUTDOWN is under way.
+    /// Whether paths may join: whenever ASCONF may be sent.
     pub(crate) fn may_join(&self) -> bool {
-        self.state.changes_addresses() && !self.state.is_finishing() && self.may_change_addresses()
+        self.state.changes_addresses() && self.may_change_addresses()
     }
 }

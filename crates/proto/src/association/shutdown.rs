@@ -42,6 +42,8 @@ impl Association {
         }
         let best = self.transfer.paths.best();
         let missed = self.control.end_left_on().unwrap_or(best);
+        // Heartbeats have stopped, so only T2 shows that the peer may not know the source address of the path any more.
+        self.transfer.paths.path_mut(missed).join.want();
         let effects = self.transfer.error_on(missed, now);
         self.apply(effects);
         if let Some(other) = self.transfer.paths.another_usable(missed) {

@@ -116,12 +116,18 @@ impl State {
         matches!(self, Self::ShutdownPending | Self::ShutdownReceived(_))
     }
 
-    /// Whether ASCONF is allowed in this state (RFC 5061 §5.1.1 C4).
+    /// Whether ASCONF may be sent in this state (RFC 5061 §5.1.1 C4).
     pub(crate) const fn changes_addresses(&self) -> bool {
         matches!(
             self,
             Self::Established | Self::ShutdownPending | Self::ShutdownReceived(_) | Self::ShutdownSent(..)
         )
+    }
+
+    /// Whether ASCONF is accepted in this state: also in SHUTDOWN-ACK-SENT, as the peer may still be in SHUTDOWN-SENT, in which it may
+    /// send one.
+    pub(crate) const fn accepts_address_changes(&self) -> bool {
+        self.changes_addresses() || matches!(self, Self::ShutdownAckSent(..))
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {

@@ -130,7 +130,7 @@ fn one(
         Chunk::ShutdownComplete(_) if matches!(state, State::ShutdownAckSent(..)) => {
             association.end(CloseReason::Finished, None);
         }
-        Chunk::Asconf(chunk) if state.changes_addresses() && association.may_change_addresses() => {
+        Chunk::Asconf(chunk) if state.accepts_address_changes() && association.may_change_addresses() => {
             let effects = association
                 .addresses
                 .on_asconf(&mut association.transfer, now, path, &chunk);

@@ -4,6 +4,7 @@ mod dispatch;
 mod guard;
 mod verify;
 
+use verify::completes_shutdown;
 pub(crate) use verify::{contains_abort, is_lawful_bundle};
 
 use anabranch_types::{Instant, PathAddr, PathId};
@@ -61,6 +62,12 @@ impl Association {
             self.transfer.paths.path_mut(path).heard_at = Some(now);
             return Some(path);
         }
+        if known.is_none() && self.state.is_finishing() && completes_shutdown(packet) {
+            // The peer has moved and may not send an ASCONF any more. All data is acknowledged, so the source address of its last chunk does
+            // not matter. If SHUTDOWN COMPLETE is lost, the next SHUTDOWN ACK is answered as out of the blue, to its source (RFC 9260 §8.4
+            // rule 5).
+            return Some(self.transfer.paths.best());
+        }
         let path = known?;
         if !self.transfer.paths.path(path).is_silent(now) {
             // The two ports may belong to two uplinks behind one public address, whose packets would move one path back and
@@ -91,7 +98,7 @@ impl Association {
         if matches!(self.state, State::CookieWait(_)) && !self.config.single_homed {
             return handshake::introduce(&mut self.addresses, &self.transfer.paths, *arrival, packet);
         }
-        if !self.state.changes_addresses() || !self.may_change_addresses() {
+        if !self.state.accepts_address_changes() || !self.may_change_addresses() {
             return None;
         }
         let authentication = self.authentication.as_ref()?;

@@ -21,6 +21,12 @@ pub(crate) fn contains_abort(packet: &Packet<'_>) -> bool {
     packet.chunks().flatten().any(|raw| raw.kind == kind::ABORT)
 }
 
+/// Whether the packet contains a SHUTDOWN ACK or a SHUTDOWN COMPLETE.
+pub(super) fn completes_shutdown(packet: &Packet<'_>) -> bool {
+    let mut chunks = packet.chunks().flatten();
+    chunks.any(|raw| [kind::SHUTDOWN_ACK, kind::SHUTDOWN_COMPLETE].contains(&raw.kind))
+}
+
 //= rfc9260 6.10-8, 8.5.1-6, 8.5.1-7, 8.5.1-12
 /// Whether a chunk that must be alone in its packet is alone: INIT, INIT ACK and SHUTDOWN COMPLETE (RFC 9260 §6.10), and an ABORT
 /// with the T bit (§8.4 rule 8 bundles nothing with it). Such a packet has another tag than other chunks require; if they were

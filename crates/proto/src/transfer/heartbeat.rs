@@ -35,8 +35,12 @@ impl Transfer {
             return;
         }
         for id in self.paths.ids() {
+            let is_confirmed = self.paths.is_confirmed(id);
             let path = self.paths.path_mut(id);
-            path.heartbeat = Heartbeat::default();
+            // The peer has moved to a path that has joined: what ends the association has to be sent there.
+            if is_confirmed || !path.is_joined {
+                path.heartbeat = Heartbeat::default();
+            }
             path.mtu.end();
         }
     }

@@ -5,9 +5,10 @@ use std::time::Duration;
 use anabranch_netsim::LinkConfig;
 use anabranch_netsim::link::QueueConfig;
 use anabranch_policy::Reachability;
-use anabranch_proto::{PathChange, PathStatistics};
-use anabranch_sim::app::Streams;
+use anabranch_proto::{Association, CloseReason, PathChange, PathStatistics};
+use anabranch_sim::app::{Bulk, Conversation, Streams, Workload};
 use anabranch_sim::{Side, Step};
+use anabranch_wire::chunk::kind;
 
 use crate::fixture::{Pair, mbit, ms, secs};
 
@@ -255,6 +256,117 @@ fn only_uplink_with_a_new_address_behind_a_nat_goes_on() {
     pair.apply(Step::Join(Side::Near, 1));
     pair.run_until(|pair| bob_uses(pair, "203.0.113.7:40002"), secs(5));
     assert_both_paths_carry(&mut pair);
+}
+
+/// What the NAT before Alice does.
+#[derive(Clone, Copy, Debug)]
+enum NatChange {
+    Port,
+    Address,
+}
+
+/// Runs until both ends have closed the association in order.
+#[track_caller]
+fn assert_shutdown_completes(pair: &mut Pair, change: NatChange) {
+    match change {
+        NatChange::Port => pair.rebind_path(0, 40_001),
+        NatChange::Address => pair.translate_path(0, "198.51.100.9:40002"),
+    }
+    pair.run_until(
+        |pair| pair.alice().is_closed() && pair.bob().is_closed(),
+        secs(70),
+    );
+    assert_eq!(pair.alice().close_reason(), Some(CloseReason::Finished));
+    assert_eq!(pair.bob().close_reason(), Some(CloseReason::Finished));
+    pair.assert_all_delivered();
+}
+
+fn run_until_state(pair: &mut Pair, side: Side, state: &str) {
+    let is_there = |pair: &mut Pair| {
+        let association = pair.simulation.association(side).expect("an association");
+        association.statistics().state == state
+    };
+    pair.run_until(is_there, secs(10));
+}
+
+fn connected_path() -> Pair {
+    let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
+    pair.run_for(secs(3));
+    pair
+}
+
+#[test]
+fn nat_change_before_shutdown_reaches_the_peer() {
+    for change in [NatChange::Port, NatChange::Address] {
+        let mut pair = connected_path();
+        pair.drop_next(1, kind::SHUTDOWN);
+        pair.alice().shutdown();
+        run_until_state(&mut pair, Side::Near, "SHUTDOWN-SENT");
+        assert_shutdown_completes(&mut pair, change);
+    }
+}
+
+#[test]
+fn nat_change_before_shutdown_of_the_peer_arrives() {
+    for change in [NatChange::Port, NatChange::Address] {
+        let mut pair = connected_path();
+        pair.drop_next(1, kind::SHUTDOWN);
+        pair.bob().shutdown();
+        run_until_state(&mut pair, Side::Far, "SHUTDOWN-SENT");
+        assert_shutdown_completes(&mut pair, change);
+    }
+}
+
+#[test]
+fn nat_change_while_the_peer_is_in_shutdown_ack_sent() {
+    for change in [NatChange::Port, NatChange::Address] {
+        let mut pair = connected_path();
+        pair.drop_next(1, kind::SHUTDOWN_ACK);
+        pair.alice().shutdown();
+        run_until_state(&mut pair, Side::Far, "SHUTDOWN-ACK-SENT");
+        assert_shutdown_completes(&mut pair, change);
+    }
+}
+
+#[test]
+fn nat_change_before_shutdown_complete() {
+    for change in [NatChange::Port, NatChange::Address] {
+        let mut pair = connected_path();
+        pair.alice().shutdown();
+        run_until_state(&mut pair, Side::Far, "SHUTDOWN-ACK-SENT");
+        assert_shutdown_completes(&mut pair, change);
+    }
+}
+
+#[test]
+fn nat_change_in_shutdown_ack_sent() {
+    for change in [NatChange::Port, NatChange::Address] {
+        let mut pair = connected_path();
+        pair.drop_next(1, kind::SHUTDOWN_ACK);
+        pair.bob().shutdown();
+        run_until_state(&mut pair, Side::Near, "SHUTDOWN-ACK-SENT");
+        assert_shutdown_completes(&mut pair, change);
+    }
+}
+
+/// The end that has not sent SHUTDOWN yet still has data, to or from the address that changes.
+#[test]
+fn nat_change_in_shutdown_received_with_data_to_send() {
+    for change in [NatChange::Port, NatChange::Address] {
+        for (sender, closer) in [(Side::Near, Side::Far), (Side::Far, Side::Near)] {
+            let mut pair = connected_path();
+            let send = |conversation: &mut Conversation, association: &mut Association, now| {
+                let bulk = Bulk::new(1_400, Streams::one(0)).messages(1_000);
+                conversation.also(now, Workload::Bulk(bulk), association);
+            };
+            pair.simulation.talk(sender, send);
+            pair.run_for(ms(100));
+            pair.simulation
+                .talk(closer, |_, association, _| association.shutdown());
+            run_until_state(&mut pair, sender, "SHUTDOWN-RECEIVED");
+            assert_shutdown_completes(&mut pair, change);
+        }
+    }
 }
 
 /// Each new binding of the NAT uses up a serial number of ASCONF, but no path.

@@ -187,18 +187,28 @@ fn unanswered_joins_repeat_one_asconf_at_growing_intervals() {
     assert!(gaps.is_sorted_by(|before, after| before < after), "{gaps:?}");
 }
 
+//= rfc5061 5.1.1-5
 #[test]
-fn no_join_is_sent_during_shutdown() {
-    let mut pair = Pair::with(1);
-    let mut alice = pair.alice.association_mut(ID).expect("it lives");
-    alice.shutdown();
-    drop(alice);
-    let sent = run_alice_alone(&mut pair, 20);
-    assert!(
-        sent.iter()
-            .any(|(.., bytes)| contains_chunk(bytes, kind::SHUTDOWN))
-    );
-    assert!(!sent.iter().any(|(.., bytes)| contains_chunk(bytes, kind::ASCONF)));
+fn unanswered_shutdown_causes_joins_unanswered_shutdown_ack_does_not() {
+    for acknowledges in [false, true] {
+        let mut pair = Pair::with(1);
+        if acknowledges {
+            pair.bob.association_mut(ID).expect("it lives").shutdown();
+            let shutdown = poll_packets(&mut pair.bob, LATER);
+            deliver(shutdown, &mut pair.alice);
+        } else {
+            pair.alice.association_mut(ID).expect("it lives").shutdown();
+        }
+        let sent = run_alice_alone(&mut pair, 20);
+        let last = if acknowledges {
+            kind::SHUTDOWN_ACK
+        } else {
+            kind::SHUTDOWN
+        };
+        assert!(sent.iter().any(|(.., bytes)| contains_chunk(bytes, last)));
+        let joins = sent.iter().any(|(.., bytes)| contains_chunk(bytes, kind::ASCONF));
+        assert_eq!(joins, !acknowledges);
+    }
 }
 
 //= rfc5061 5.1-12
