@@ -89,7 +89,9 @@ impl Transfer {
     ) -> Option<(PathId, usize)> {
         // Chunks whose path was removed are retransmitted on another one.
         let paths = &self.paths;
-        self.splitting.divided.retain(|divided| paths.contains(divided.path));
+        self.splitting
+            .divided
+            .retain(|divided| paths.contains(divided.path));
         let mut divided = self.splitting.divided.pop_front()?;
         let limit = self.paths.fact(divided.path).max_packet;
         let mut builder = PacketBuilder::new(buffer, header, limit.into());
