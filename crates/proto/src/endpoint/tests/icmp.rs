@@ -64,7 +64,7 @@ fn init_goes_to_the_next_address_if_nobody_listens_at_the_first() {
 fn init_from_an_address_that_refused_ours_is_a_new_association() {
     let mut endpoint = endpoint();
     let (_, init_of_ours) = start_association(&mut endpoint, &[peer(2), peer(3)]);
-    let (ours, _) = tag_and_cookie(&[init_of_ours.clone()]);
+    let (ours, _) = tag_and_cookie(core::slice::from_ref(&init_of_ours));
     deliver_icmp(&mut endpoint, peer(2), port_unreachable(peer(2)), &init_of_ours);
     poll_packets(&mut endpoint, START);
     let init_of_theirs = init(77, Vec::new());
