@@ -27,7 +27,7 @@ impl Inputs {
     /// Files are relative to the folder of the plan in `file`.
     pub(super) fn new(file: &Path) -> Self {
         Self {
-            folder: file.parent().unwrap_or(Path::new("")).to_owned(),
+            folder: file.parent().unwrap_or_else(|| Path::new("")).to_owned(),
             traces: BTreeMap::new(),
             tables: BTreeMap::new(),
         }

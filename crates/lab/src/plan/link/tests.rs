@@ -82,10 +82,19 @@ fn alternatives_replace_each_other_in_overrides() {
     assert!(matches!(link.delay_variation, Some(VariationPlan::Uniform(_))));
 }
 
+/// Refuses each of these links with this message.
+fn are_refused(cases: &[(&str, &str)]) {
+    for (link, message) in cases {
+        let refused = read(link).unwrap_err();
+        assert!(refused.contains(message), "{link}: {refused}");
+        assert!(refused.starts_with("x.toml:"), "{refused}");
+    }
+}
+
 #[test]
-fn wrong_values_of_links_are_refused() {
+fn wrong_traces_and_delay_variations_are_refused() {
     let model = "trace = { model = \"lte\", mean = \"20Mbit\"";
-    for (link, message) in [
+    are_refused(&[
         (
             "",
             "a path needs a `rate`, such as \"10Mbit\" or \"unlimited\", or a `trace`",
@@ -114,6 +123,12 @@ fn wrong_values_of_links_are_refused() {
             "rate = \"1Mbit\"\ndelay-variation = { gamma = \"1ms\" }",
             "unknown word `gamma`",
         ),
+    ]);
+}
+
+#[test]
+fn wrong_queues_losses_and_clocks_are_refused() {
+    are_refused(&[
         (
             "rate = \"1Mbit\"\nqueue = { codel = { target = \"0s\" } }",
             "`target` and an `interval` above zero",
@@ -158,11 +173,7 @@ fn wrong_values_of_links_are_refused() {
             "rate = \"1Mbit\"\n[clocks]\nphase = true",
             "unknown key `phase`, did you mean `phases`?",
         ),
-    ] {
-        let refused = read(link).unwrap_err();
-        assert!(refused.contains(message), "{link}: {refused}");
-        assert!(refused.starts_with("x.toml:"), "{refused}");
-    }
+    ]);
 }
 
 #[test]

@@ -76,7 +76,7 @@ pub(super) fn check_link(link: &LinkPlan, path: &[&str]) -> Result<(), Fault> {
 const LARGEST_FLOWS: u32 = 65_536;
 const LARGEST_QUANTUM: u32 = 1 << 20;
 /// Most opportunities of a generated trace, which are kept in memory.
-const MOST_OPPORTUNITIES: u64 = 100_000_000;
+const MAX_OPPORTUNITIES: u64 = 100_000_000;
 /// Generated traces have a resolution of a millisecond, and each takes memory while it is generated.
 const SHORTEST_TRACE: Duration = Duration::from_millis(1);
 const LONGEST_TRACE: Duration = Duration::from_secs(3_600);
@@ -176,7 +176,7 @@ fn check_trace(trace: &TracePlan, link: &LinkPlan, path: &[&str]) -> Result<(), 
         return below(path, "trace", "expected a `length` from 1 ms to 1 h");
     }
     let bits = mean.0.as_bits_per_second() as f64 * length.as_secs_f64();
-    if !(OPPORTUNITY_BITS..=OPPORTUNITY_BITS * MOST_OPPORTUNITIES as f64).contains(&bits) {
+    if !(OPPORTUNITY_BITS..=OPPORTUNITY_BITS * MAX_OPPORTUNITIES as f64).contains(&bits) {
         let text =
             "the trace has no opportunity, or more than 100 million: expected another `mean` or `length`";
         return below(path, "trace", text);
