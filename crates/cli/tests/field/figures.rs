@@ -1,8 +1,8 @@
 //! Figures of failing paths: how long does the receiver hear nothing when one of two paths dies, and how soon does a path carry data
 //! again after an outage?
 //!
-//! `make test` only checks that both are far from what timers with back-off would take; `make field-figures` (`ANABRANCH_FIGURES=strict`,
-//! on an idle machine) checks the figures themselves.
+//! `make test` checks that the files arrive whole, and prints the times; `make field-figures` (`ANABRANCH_FIGURES=strict`, on an idle
+//! machine) checks the times, too.
 
 use std::env;
 use std::path::Path;
@@ -26,18 +26,19 @@ const SILENCE: Duration = Duration::from_millis(300);
 /// Longest time from the end of an outage of 20 s until the path carries data.
 const RETURN: Duration = Duration::from_millis(1_500);
 
+/// A path that carries no data for so long is not used again.
+const FOR_EVER: Duration = Duration::from_secs(60);
+
 /// Seconds.
 const OUTAGE: u32 = 20;
 
 /// Bytes that a path must have sent to count as carrying data: probes are less.
 const DATA: u64 = 100_000;
 
-/// What is allowed of `figure`.
-fn limit(figure: Duration) -> Duration {
+/// Checks a measured time, if this machine is idle.
+fn check(measured: Duration, limit: Duration) {
     if env::var("ANABRANCH_FIGURES").as_deref() == Ok("strict") {
-        figure
-    } else {
-        figure * 4
+        assert!(measured <= limit, "{measured:?} instead of at most {limit:?}");
     }
 }
 
@@ -85,7 +86,7 @@ fn receiver_hears_data_soon_after_one_of_two_paths_died() {
         });
         uplinks.isps[number].forward_all();
         println!("path {number} died: the receiver heard nothing for {pause:?}");
-        assert!(pause <= limit(SILENCE), "{pause:?}");
+        check(pause, SILENCE);
         transfer.finish();
     }
 }
@@ -110,9 +111,11 @@ fn path_carries_data_soon_after_an_outage() {
     let before = fast.bytes_sent("wan");
     fast.forward_all();
     let ended = Instant::now();
-    while fast.bytes_sent("wan") < before + DATA && ended.elapsed() < limit(RETURN) {}
+    while fast.bytes_sent("wan") < before + DATA {
+        assert!(ended.elapsed() < FOR_EVER, "the path carries no data");
+    }
     let returned = ended.elapsed();
     println!("after an outage of {OUTAGE} s: data after {returned:?}");
-    assert!(returned < limit(RETURN), "{returned:?}");
+    check(returned, RETURN);
     transfer.finish();
 }
