@@ -46,7 +46,7 @@ impl Association {
             let (state, control) = (&mut self.state, &mut self.control);
             shutdown::advance(state, control, &mut self.transfer, self.config.rto().max, now);
         }
-        if self.state.changes_addresses() {
+        if self.addresses.has_waiting() && self.state.changes_addresses() {
             let effects = self.addresses.advance(&mut self.transfer, now);
             self.apply(effects);
         }
