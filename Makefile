@@ -73,7 +73,7 @@ soak: ## run 1,000 associations for 30 simulated minutes of path failures: no le
 
 .PHONY: field
 field: setup ## send files through random network namespaces that change, as root (N=200 SEED=1 ANABRANCH_PARALLEL=8)
-	@scripts/field worlds $(if $(filter file,$(origin N)),200,$(N)) $(SEED)
+	@scripts/field scenarios $(if $(filter file,$(origin N)),200,$(N)) $(SEED)
 
 .PHONY: field-figures
 field-figures: setup ## measure how soon data flows after a path fails or recovers, as root on an idle machine

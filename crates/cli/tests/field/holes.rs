@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::harness::needs_root;
 use super::network::{Network, Turn};
 use super::parallel;
+use super::scenario::{Family, Happening, RandomScenario, Site, Uplink, What};
 use super::transfer::Order;
-use super::world::{Family, Happening, RandomWorld, Site, Uplink, What};
 
 /// Rates of the two uplinks in Mbit/s.
 const RATES: [u32; 2] = [3, 9];
@@ -82,7 +82,7 @@ impl Cell {
         goodput(0) + goodput(1)
     }
 
-    fn world(&self) -> RandomWorld {
+    fn scenario(&self) -> RandomScenario {
         let uplink = |mbit| Uplink {
             mbit,
             queue_ms: 30,
@@ -97,7 +97,7 @@ impl Cell {
                 silent: !self.has_icmp,
             },
         };
-        RandomWorld {
+        RandomScenario {
             seed: 0,
             uplinks: RATES.map(uplink).to_vec(),
             family: self.family,
@@ -110,13 +110,13 @@ impl Cell {
 
     /// The share of what fits that was carried.
     fn run(&self, turn: &Turn) -> Result<f64, String> {
-        let world = self.world();
-        let site = Site::make(&world, turn).ok_or("no right to make namespaces")?;
-        let make_holes = || world.happenings.iter().for_each(|hole| site.begin(hole.what));
+        let scenario = self.scenario();
+        let site = Site::make(&scenario, turn).ok_or("no right to make namespaces")?;
+        let make_holes = || scenario.happenings.iter().for_each(|hole| site.begin(hole.what));
         let order = Order {
             client: &site.client,
             server: &site.server,
-            bytes: world.bytes,
+            bytes: scenario.bytes,
             send: &["--to", &site.server_addresses()],
             recv: &[],
         };

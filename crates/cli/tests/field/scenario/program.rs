@@ -1,4 +1,4 @@
-//! A program in a world: its events arrive beside those of others, until it ends.
+//! A program in a scenario: its events arrive beside those of others, until it ends.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command};
@@ -32,7 +32,7 @@ impl Program {
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
-                // Nobody listens once the world is over.
+                // Nobody listens once the scenario is over.
                 let _ = said.send((role, serde_json::from_str(&line).ok()));
             }
             let _ = said.send((role, None));

@@ -1,7 +1,7 @@
-//! How long a file may take in a world: does each uplink that works carry its part?
+//! How long a file may take in a scenario: does each uplink that works carry its part?
 
 use super::RETURN;
-use super::draw::{Happening, RandomWorld, What};
+use super::draw::{Happening, RandomScenario, What};
 
 /// Part of the rates of the uplinks that is carried at least, in percent.
 const PERCENT: u64 = 50;
@@ -9,10 +9,10 @@ const PERCENT: u64 = 50;
 /// Length of a step, in milliseconds.
 const STEP: u64 = 10;
 
-/// What a file may take beside that, in milliseconds: processors are shared with other worlds.
+/// What a file may take beside that, in milliseconds: processors are shared with other scenarios.
 const SPARE: u64 = 8_000;
 
-impl RandomWorld {
+impl RandomScenario {
     /// Time for the file in milliseconds after the connection: uplinks carry half of their rate while they are left alone.
     pub(crate) fn ample_time(&self) -> u64 {
         let (mut time, mut bits) = (0, 0);

@@ -1,8 +1,8 @@
-//! The network of a world, and how it changes.
+//! The network of a scenario, and how it changes.
 
 use std::cell::RefCell;
 
-use super::draw::{RandomWorld, Uplink, What};
+use super::draw::{RandomScenario, Uplink, What};
 use crate::network::{Host, Network, Turn};
 
 /// A network.
@@ -10,7 +10,7 @@ use crate::network::{Host, Network, Turn};
 pub(crate) struct Site {
     pub(crate) client: Host,
     pub(crate) server: Host,
-    world: RandomWorld,
+    scenario: RandomScenario,
     lines: Vec<Line>,
     switch: Host,
     _network: Network,
@@ -29,7 +29,7 @@ struct Line {
 
 impl Site {
     /// `None` without the right to make namespaces.
-    pub(crate) fn make(world: &RandomWorld, turn: &Turn) -> Option<Self> {
+    pub(crate) fn make(scenario: &RandomScenario, turn: &Turn) -> Option<Self> {
         let mut network = Network::beside_others(turn)?;
         let client = network.host("client");
         let server = network.host("server");
@@ -39,13 +39,13 @@ impl Site {
         let mut site = Self {
             client,
             server,
-            world: world.clone(),
+            scenario: scenario.clone(),
             lines: Vec::new(),
             switch,
             _network: network,
         };
         site.add_server_addresses("eth0", 1);
-        for (number, uplink) in world.uplinks.iter().enumerate() {
+        for (number, uplink) in scenario.uplinks.iter().enumerate() {
             site.add_uplink(number, *uplink);
         }
         Some(site)
@@ -53,7 +53,7 @@ impl Site {
 
     /// The server's addresses, as `--to` takes them.
     pub(crate) fn server_addresses(&self) -> String {
-        let family = self.world.family;
+        let family = self.scenario.family;
         let v4 = family.has_v4().then_some("203.0.113.1");
         let v6 = family.has_v6().then_some("2001:db8::1");
         v4.into_iter().chain(v6).collect::<Vec<_>>().join(",")
@@ -73,12 +73,12 @@ impl Site {
         );
     }
 
-    /// Gives `device` those of an IPv4 and an IPv6 address whose families the world has.
+    /// Gives `device` those of an IPv4 and an IPv6 address whose families the scenario has.
     fn add(&self, host: &Host, device: &str, (v4, v6): (&str, &str)) {
-        if self.world.family.has_v4() {
+        if self.scenario.family.has_v4() {
             host.add_address(device, v4);
         }
-        if self.world.family.has_v6() {
+        if self.scenario.family.has_v6() {
             host.add_address(device, v6);
         }
     }
@@ -116,24 +116,24 @@ impl Site {
                 "wan",
                 (&format!("100.64.{number}.2/24"), &format!("fd64:{number}::2/64")),
             );
-            if self.world.family.has_v4() {
+            if self.scenario.family.has_v4() {
                 isp.run(&format!("ip route add default via 100.64.{number}.1"));
                 carrier.masquerade("outside");
             }
-            if self.world.family.has_v6() {
+            if self.scenario.family.has_v6() {
                 isp.run(&format!("ip route add default via fd64:{number}::1"));
                 carrier.run(&format!("ip route add fd00:{subnet}::/64 via fd64:{number}::2"));
             }
             (carrier, "outside")
         };
-        if self.world.family.has_v4() && uplink.nats > 0 {
+        if self.scenario.family.has_v4() && uplink.nats > 0 {
             isp.masquerade("wan");
-        } else if self.world.family.has_v4() {
+        } else if self.scenario.family.has_v4() {
             self.server.run(&format!(
                 "ip route add 192.168.{subnet}.0/24 via 203.0.113.{public}"
             ));
         }
-        if self.world.family.has_v6() {
+        if self.scenario.family.has_v6() {
             self.server
                 .run(&format!("ip route add fd00:{subnet}::/64 via 2001:db8::{public}"));
         }
@@ -166,10 +166,10 @@ impl Site {
         );
         let v6 = (format!("fd00:{subnet}::{last}"), format!("fd00:{subnet}::1"), 64);
         let mut versions = Vec::new();
-        if self.world.family.has_v4() {
+        if self.scenario.family.has_v4() {
             versions.push(v4);
         }
-        if self.world.family.has_v6() {
+        if self.scenario.family.has_v6() {
             versions.push(v6);
         }
         for (address, gateway, length) in versions {
@@ -182,7 +182,7 @@ impl Site {
             client.run(&format!(
                 "ip {version} route replace default via {gateway} dev {device} metric {metric}"
             ));
-            if self.world.policy_routing {
+            if self.scenario.policy_routing {
                 client.run(&format!(
                     "ip {version} route replace default via {gateway} dev {device} table {metric}"
                 ));
@@ -259,7 +259,7 @@ impl Site {
                 silent: false,
                 ..
             } => self.set_mtu(uplink, 1_500),
-            What::Rate { uplink, .. } => self.set_rate(uplink, self.world.uplinks[uplink].mbit),
+            What::Rate { uplink, .. } => self.set_rate(uplink, self.scenario.uplinks[uplink].mbit),
             What::ServerAddress => self.server.run("ip link delete eth1"),
             What::Renumbered(_)
             | What::NatRestarted(_)

@@ -1,4 +1,4 @@
-//! Worlds drawn at random: a network, and what happens to it while a file is sent. Does every file arrive whole, or is there a
+//! Scenarios drawn at random: a network, and what happens to it while a file is sent. Does every file arrive whole, or is there a
 //! clear error?
 //!
 //! ```text
@@ -14,7 +14,7 @@ mod program;
 mod run;
 mod site;
 
-pub(super) use draw::{Family, Happening, RandomWorld, Uplink, What};
+pub(super) use draw::{Family, Happening, RandomScenario, Uplink, What};
 pub(super) use run::{Outcome, run};
 pub(super) use site::Site;
 

@@ -1,4 +1,4 @@
-//! One world from its beginning to its end: what became of the file?
+//! One scenario from its beginning to its end: what became of the file?
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::draw::{Happening, RandomWorld, What};
+use super::draw::{Happening, RandomScenario, What};
 use super::outage::Expected;
 use super::program::{Program, Role, Said};
 use super::site::Site;
@@ -22,7 +22,7 @@ const TO_BEGIN: Duration = Duration::from_secs(60);
 /// How long both programs may take to end after the file could have been sent, in milliseconds.
 const TO_END: u64 = 40_000;
 
-/// How a world ended as it should.
+/// How a scenario ended as it should.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     /// The file arrived whole.
@@ -31,20 +31,20 @@ pub(crate) enum Outcome {
     Error(String),
 }
 
-/// Runs a world; `None` without the right to make namespaces. What happens is added to `transcript`.
+/// Runs a scenario; `None` without the right to make namespaces. What happens is added to `transcript`.
 ///
 /// # Errors
 ///
 /// What should not have been.
 pub(crate) fn run(
-    world: &RandomWorld,
+    scenario: &RandomScenario,
     turn: &Turn,
     transcript: &mut String,
 ) -> Option<Result<Outcome, String>> {
-    let site = Site::make(world, turn)?;
-    let mut course = Course::begin(world, &site, transcript);
-    let finished = course.play(world, &site);
-    Some(finished.and_then(|()| course.judge(world)))
+    let site = Site::make(scenario, turn)?;
+    let mut course = Course::begin(scenario, &site, transcript);
+    let finished = course.play(scenario, &site);
+    Some(finished.and_then(|()| course.judge(scenario)))
 }
 
 /// A change of the network or of the programs.
@@ -55,7 +55,7 @@ struct Change {
     begins: bool,
 }
 
-/// A world that runs.
+/// A scenario that runs.
 #[derive(Debug)]
 struct Course<'a> {
     sender: End,
@@ -93,9 +93,9 @@ impl End {
 }
 
 impl<'a> Course<'a> {
-    fn begin(world: &RandomWorld, site: &Site, transcript: &'a mut String) -> Self {
+    fn begin(scenario: &RandomScenario, site: &Site, transcript: &'a mut String) -> Self {
         let outbox = tempfile::tempdir().unwrap();
-        let sent = file(&outbox, "big.bin", world.bytes);
+        let sent = file(&outbox, "big.bin", scenario.bytes);
         let inbox = tempfile::tempdir().unwrap();
         let (said, hears) = mpsc::channel();
         let mut receive = anabranch_on(&site.server);
@@ -111,7 +111,7 @@ impl<'a> Course<'a> {
         }
         let mut send = anabranch_on(&site.client);
         send.args(["send", "--json", "--to", &site.server_addresses()]);
-        if world.names_devices {
+        if scenario.names_devices {
             send.args(["--from", &site.devices()]);
         }
         let sender = Program::start(send.arg(&sent), Role::Sender, said);
@@ -136,7 +136,7 @@ impl<'a> Course<'a> {
     }
 
     /// Lets happen what is to happen, until both programs have ended.
-    fn play(&mut self, world: &RandomWorld, site: &Site) -> Result<(), String> {
+    fn play(&mut self, scenario: &RandomScenario, site: &Site) -> Result<(), String> {
         self.hear_until(Instant::now() + TO_BEGIN, |course| {
             course.sender.event("connected").is_some()
         });
@@ -144,7 +144,7 @@ impl<'a> Course<'a> {
             return Err("the sender does not connect".to_owned());
         }
         self.began = Instant::now();
-        let changes = changes_of(&world.happenings);
+        let changes = changes_of(&scenario.happenings);
         for change in changes {
             self.hear_until(self.began + Duration::from_millis(change.at), |_| false);
             if self.have_ended() {
@@ -154,7 +154,7 @@ impl<'a> Course<'a> {
             self.note(&format!("{verb}: {:?}", change.what));
             self.apply(change, site);
         }
-        let deadline = self.began + deadline(world);
+        let deadline = self.began + deadline(scenario);
         self.hear_until(deadline, |_| false);
         if self.have_ended() {
             return Ok(());
@@ -209,15 +209,15 @@ impl<'a> Course<'a> {
     }
 
     /// Whether what became of the file is right.
-    fn judge(mut self, world: &RandomWorld) -> Result<Outcome, String> {
+    fn judge(mut self, scenario: &RandomScenario) -> Result<Outcome, String> {
         let (sent, sender_said) = self.sender.program.end();
         let (stored, receiver_said) = self.receiver.program.end();
         self.note(&format!("sender: exit code {sent:?} {sender_said}"));
         self.note(&format!("receiver: exit code {stored:?} {receiver_said}"));
-        let expected = world.expected();
+        let expected = scenario.expected();
         let is_whole = is_same(&self.sent, &self.inbox.path().join("big.bin"));
         match (sent, stored) {
-            (Some(0), Some(0)) if is_whole => self.in_time(world),
+            (Some(0), Some(0)) if is_whole => self.in_time(scenario),
             (_, Some(0)) if !is_whole => Err("the files differ".to_owned()),
             (Some(0), _) => Err(format!("sent, but the receiver says: {receiver_said}")),
             // The last packets may get lost after the file is stored.
@@ -238,10 +238,10 @@ impl<'a> Course<'a> {
     }
 
     /// Whether the uplinks that worked carried their parts.
-    fn in_time(&self, world: &RandomWorld) -> Result<Outcome, String> {
+    fn in_time(&self, scenario: &RandomScenario) -> Result<Outcome, String> {
         let took = self.ended.duration_since(self.began).as_millis();
-        let ample = world.ample_time();
-        if world.expected() == Expected::Stored && took > u128::from(ample) {
+        let ample = scenario.ample_time();
+        if scenario.expected() == Expected::Stored && took > u128::from(ample) {
             return Err(format!("stored after {took} ms, where {ample} ms are ample"));
         }
         Ok(Outcome::Stored)
@@ -286,12 +286,17 @@ fn changes_of(happenings: &[Happening]) -> Vec<Change> {
 }
 
 /// When both programs must have ended: they could have sent the file twice by the slowest uplink after everything has happened.
-fn deadline(world: &RandomWorld) -> Duration {
-    let ends = world
+fn deadline(scenario: &RandomScenario) -> Duration {
+    let ends = scenario
         .happenings
         .iter()
         .map(|happening| happening.at + happening.lasts.unwrap_or(0));
-    let slowest = world.uplinks.iter().map(|uplink| uplink.mbit).min().unwrap_or(1);
-    let to_send = world.bytes as u64 * 8 / u64::from(slowest) / 1_000;
+    let slowest = scenario
+        .uplinks
+        .iter()
+        .map(|uplink| uplink.mbit)
+        .min()
+        .unwrap_or(1);
+    let to_send = scenario.bytes as u64 * 8 / u64::from(slowest) / 1_000;
     Duration::from_millis(ends.max().unwrap_or(0) + 2 * to_send + TO_END)
 }

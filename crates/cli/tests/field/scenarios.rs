@@ -1,7 +1,7 @@
-//! Worlds drawn at random, several at once. In `make test` six of them; `make field` runs more.
+//! Scenarios drawn at random, several at once. In `make test` six of them; `make field` runs more.
 //!
-//! `ANABRANCH_WORLDS=n` runs n worlds, `ANABRANCH_SEED=n` begins with the world of that seed, `ANABRANCH_PARALLEL=n` runs n at once.
-//! A world that fails leaves its transcript in the target directory; a single world prints it.
+//! `ANABRANCH_SCENARIOS=n` runs n scenarios, `ANABRANCH_SEED=n` begins with the scenario of that seed, `ANABRANCH_PARALLEL=n` runs n at once.
+//! A scenario that fails leaves its transcript in the target directory; a single scenario prints it.
 
 use std::path::Path;
 use std::time::Instant;
@@ -9,22 +9,22 @@ use std::time::Instant;
 use super::harness::needs_root;
 use super::network::{Network, Turn};
 use super::parallel::{self, number};
-use super::world::{Outcome, RandomWorld, run};
+use super::scenario::{Outcome, RandomScenario, run};
 
-/// Seed of the first world and number of worlds of `make test`.
+/// Seed of the first scenario and number of scenarios of `make test`.
 const SEED: u64 = 1;
-const WORLDS: u64 = 6;
+const SCENARIOS: u64 = 6;
 
 #[test]
-fn files_arrive_whole_or_fail_with_a_reason_in_random_worlds() {
+fn files_arrive_whole_or_fail_with_a_reason_in_random_scenarios() {
     let turn = Turn::take();
     if needs_root("network namespaces", || Network::beside_others(&turn)).is_none() {
         return;
     }
     let first = number("ANABRANCH_SEED").unwrap_or(SEED);
-    let count = number("ANABRANCH_WORLDS").unwrap_or(WORLDS);
+    let count = number("ANABRANCH_SCENARIOS").unwrap_or(SCENARIOS);
     println!(
-        "{count} worlds from seed {first}, {} at once",
+        "{count} scenarios from seed {first}, {} at once",
         parallel::at_once()
     );
     let seeds: Vec<u64> = (first..first + count).collect();
@@ -47,7 +47,7 @@ fn files_arrive_whole_or_fail_with_a_reason_in_random_worlds() {
         .filter(|verdict| matches!(verdict, Ok((Outcome::Stored, _))))
         .count();
     println!(
-        "{count} worlds in {} s: {stored} files stored, {} ended with a clear error while no path was left, {} failed",
+        "{count} scenarios in {} s: {stored} files stored, {} ended with a clear error while no path was left, {} failed",
         began.elapsed().as_secs(),
         verdicts.len() - stored - failed.len(),
         failed.len()
@@ -55,39 +55,39 @@ fn files_arrive_whole_or_fail_with_a_reason_in_random_worlds() {
     for seed in &failed {
         println!("FAILED: make field N=1 SEED={seed}");
     }
-    assert!(failed.is_empty(), "{} of {count} worlds failed", failed.len());
+    assert!(failed.is_empty(), "{} of {count} scenarios failed", failed.len());
 }
 
-/// How a world ended, and its time in seconds.
+/// How a scenario ended, and its time in seconds.
 type Verdict = Result<(Outcome, f64), String>;
 
 fn visit(seed: u64, prints: bool, turn: &Turn) -> Verdict {
-    let world = RandomWorld::draw(seed);
+    let scenario = RandomScenario::draw(seed);
     let began = Instant::now();
-    let mut transcript = format!("{world:#?}\n");
-    let result = run(&world, turn, &mut transcript).ok_or("no right to make namespaces")?;
+    let mut transcript = format!("{scenario:#?}\n");
+    let result = run(&scenario, turn, &mut transcript).ok_or("no right to make namespaces")?;
     if prints {
         println!("{transcript}");
     }
     let outcome = result.inspect_err(|_| {
-        // Without it, the world can be run again.
+        // Without it, the scenario can be run again.
         let _ = std::fs::write(transcript_of(seed), &transcript);
     })?;
     Ok((outcome, began.elapsed().as_secs_f64()))
 }
 
 fn describe(seed: u64, verdict: &Verdict) -> String {
-    let world = RandomWorld::draw(seed);
+    let scenario = RandomScenario::draw(seed);
     match verdict {
-        Ok((Outcome::Stored, seconds)) => format!("{world}: stored in {seconds:.1} s"),
+        Ok((Outcome::Stored, seconds)) => format!("{scenario}: stored in {seconds:.1} s"),
         Ok((Outcome::Error(error), seconds)) => {
-            format!("{world}: an error as expected after {seconds:.1} s: {error}")
+            format!("{scenario}: an error as expected after {seconds:.1} s: {error}")
         }
-        Err(what) => format!("{world}: FAILED: {what}; {}", transcript_of(seed)),
+        Err(what) => format!("{scenario}: FAILED: {what}; {}", transcript_of(seed)),
     }
 }
 
 fn transcript_of(seed: u64) -> String {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    folder.join(format!("world-{seed}.txt")).display().to_string()
+    folder.join(format!("scenario-{seed}.txt")).display().to_string()
 }

@@ -1,10 +1,10 @@
-//! What a world consists of, and how it is drawn from a seed.
+//! What a scenario consists of, and how it is drawn from a seed.
 
 use std::fmt;
 
 use anabranch_types::{Rng, Seed};
 
-/// Sum of the rates of all uplinks at most, in Mbit/s: several worlds share the processor.
+/// Sum of the rates of all uplinks at most, in Mbit/s: several scenarios share the processor.
 const MAX_RATE: u32 = 24;
 
 /// Time that the file takes if nothing happens, in milliseconds.
@@ -15,7 +15,7 @@ const LAST: u64 = 18_000;
 
 /// A network, a file, and what happens while it is sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct RandomWorld {
+pub(crate) struct RandomScenario {
     pub(crate) seed: u64,
     pub(crate) uplinks: Vec<Uplink>,
     pub(crate) family: Family,
@@ -29,7 +29,7 @@ pub(crate) struct RandomWorld {
     pub(crate) happenings: Vec<Happening>,
 }
 
-impl fmt::Display for RandomWorld {
+impl fmt::Display for RandomScenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rates: Vec<String> = self
             .uplinks
@@ -127,10 +127,10 @@ impl What {
     }
 }
 
-impl RandomWorld {
-    /// The world of this seed, always the same.
+impl RandomScenario {
+    /// The scenario of this seed, always the same.
     pub(crate) fn draw(seed: u64) -> Self {
-        let root = Seed(seed).split("world");
+        let root = Seed(seed).split("scenario");
         let rng = &mut root.split("network").rng();
         let family = one_of(
             rng,
@@ -147,7 +147,7 @@ impl RandomWorld {
             });
         }
         let rate: u32 = uplinks.iter().map(|uplink| uplink.mbit).sum();
-        let mut world = Self {
+        let mut scenario = Self {
             seed,
             family,
             policy_routing: rng.chance(1, 3),
@@ -156,9 +156,9 @@ impl RandomWorld {
             happenings: Vec::new(),
             uplinks,
         };
-        world.draw_happenings(root);
-        world.happenings.sort_by_key(|happening| happening.at);
-        world
+        scenario.draw_happenings(root);
+        scenario.happenings.sort_by_key(|happening| happening.at);
+        scenario
     }
 
     fn draw_happenings(&mut self, root: Seed) {
@@ -271,9 +271,12 @@ fn one_of<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
 }
 
 #[test]
-fn same_seed_draws_the_same_world() {
+fn same_seed_draws_the_same_scenario() {
     for seed in 0..100 {
-        assert_eq!(RandomWorld::draw(seed), RandomWorld::draw(seed));
+        assert_eq!(RandomScenario::draw(seed), RandomScenario::draw(seed));
     }
-    assert_ne!(RandomWorld::draw(1).happenings, RandomWorld::draw(2).happenings);
+    assert_ne!(
+        RandomScenario::draw(1).happenings,
+        RandomScenario::draw(2).happenings
+    );
 }

@@ -1,6 +1,6 @@
-//! For how long nothing gets through in a world: must the file arrive, may it fail, or must it?
+//! For how long nothing gets through in a scenario: must the file arrive, may it fail, or must it?
 
-use super::draw::{Happening, RandomWorld, What};
+use super::draw::{Happening, RandomScenario, What};
 use super::{PATIENCE, RETURN};
 
 /// From when until when, in milliseconds after the connection; `u64::MAX` for good.
@@ -17,7 +17,7 @@ pub(crate) enum Expected {
     Error,
 }
 
-impl RandomWorld {
+impl RandomScenario {
     /// What may become of the file.
     pub(crate) fn expected(&self) -> Expected {
         let outages = self.outages();
@@ -78,28 +78,28 @@ fn intersection(one: &[Interval], other: &[Interval]) -> Vec<Interval> {
 mod tests {
     use super::*;
 
-    fn world(uplinks: usize, happenings: &[(u64, u64, What)]) -> RandomWorld {
-        let mut world = RandomWorld::draw(0);
-        let uplink = world.uplinks[0];
-        world.uplinks = vec![uplink; uplinks];
+    fn scenario(uplinks: usize, happenings: &[(u64, u64, What)]) -> RandomScenario {
+        let mut scenario = RandomScenario::draw(0);
+        let uplink = scenario.uplinks[0];
+        scenario.uplinks = vec![uplink; uplinks];
         let happening = |(at, lasts, what): &(u64, u64, What)| Happening {
             at: *at,
             lasts: (*lasts > 0).then_some(*lasts),
             what: *what,
         };
-        world.happenings = happenings.iter().map(happening).collect();
-        world
+        scenario.happenings = happenings.iter().map(happening).collect();
+        scenario
     }
 
     #[test]
     fn file_must_arrive_if_one_uplink_works() {
-        let one = world(2, &[(1_000, 0, What::Unplugged(1))]);
+        let one = scenario(2, &[(1_000, 0, What::Unplugged(1))]);
         assert_eq!(one.expected(), Expected::Stored);
         let by_turns = [
             (1_000, 20_000, What::Unplugged(0)),
             (15_000, 20_000, What::MuteServer(1)),
         ];
-        assert_eq!(world(2, &by_turns).expected(), Expected::Stored);
+        assert_eq!(scenario(2, &by_turns).expected(), Expected::Stored);
     }
 
     #[test]
@@ -108,7 +108,7 @@ mod tests {
             (1_000, 0, What::Unplugged(0)),
             (2_000, 30_000, What::SwitchedOff(1)),
         ];
-        assert_eq!(world(2, &all).expected(), Expected::Error);
+        assert_eq!(scenario(2, &all).expected(), Expected::Error);
     }
 
     #[test]
@@ -117,7 +117,7 @@ mod tests {
             (1_000, 6_000, What::Unplugged(0)),
             (9_000, 6_000, What::SuspendedSender),
         ];
-        assert_eq!(world(1, &twice).expected(), Expected::Either);
-        assert_eq!(world(1, &twice[..1]).expected(), Expected::Stored);
+        assert_eq!(scenario(1, &twice).expected(), Expected::Either);
+        assert_eq!(scenario(1, &twice[..1]).expected(), Expected::Stored);
     }
 }
