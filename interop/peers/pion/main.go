@@ -204,8 +204,11 @@ func (p *peer) finish(how string) {
 		for p.association.BufferedAmount() > 0 {
 			time.Sleep(time.Millisecond)
 		}
-		p.association.Abort("enough")
+		// Before the streams end, which is otherwise reported as the end of the association.
+		p.mutex.Lock()
 		p.report.Ended = "aborted"
+		p.mutex.Unlock()
+		p.association.Abort("enough")
 	}
 }
 
