@@ -118,8 +118,8 @@ impl Endpoint {
         });
     }
 
-    /// Reads the routing table again after it has changed: a socket at the address of one device is bound to this device if packets
-    /// to `remotes` would leave by another one from now on, as [`uplink_socket`](crate::uplink_socket) does at first.
+    /// Reads the routing table again after it has changed. A socket whose packets to `remotes` would now leave by another device than
+    /// that of its address is bound to the device of its address, as by [`uplink_socket`](crate::uplink_socket).
     pub fn follow_routes(&self, remotes: &[SocketAddr]) {
         let sockets = self.0.shared.lock().sockets.clone();
         for socket in sockets {
@@ -130,7 +130,6 @@ impl Endpoint {
 
     /// Sets up an association with the peer at the addresses that `peer` resolves to: a slice of addresses, or a name with
     /// a port. The port is that of the UDP encapsulation. Further addresses of the peer are learned from its INIT ACK.
-    ///
     ///
     /// ```no_run
     /// # async fn example(endpoint: anabranch::Endpoint) -> Result<(), anabranch::ConnectError> {

@@ -18,13 +18,7 @@ const ONE_UPLINK: Settings = Settings {
 /// A transfer over all uplinks that the program finds by itself, after the first second.
 fn begin(settings: Settings, bytes: usize) -> Option<(Uplinks, Transfer)> {
     let uplinks = needs_root("network namespaces", || Uplinks::make(settings))?;
-    let order = Order {
-        client: &uplinks.client,
-        server: &uplinks.server,
-        bytes,
-        send: &["--to", SERVER],
-        recv: &["--listen", SERVER],
-    };
+    let order = uplinks.order(bytes, &["--to", SERVER]);
     let mut transfer = order.start();
     transfer.sender.event("progress");
     Some((uplinks, transfer))
@@ -91,13 +85,7 @@ fn uplink_that_comes_up_later_carries_too() {
         return;
     };
     uplinks.take_down(1);
-    let order = Order {
-        client: &uplinks.client,
-        server: &uplinks.server,
-        bytes: 40_000_000,
-        send: &["--to", SERVER],
-        recv: &["--listen", SERVER],
-    };
+    let order = uplinks.order(40_000_000, &["--to", SERVER]);
     let mut transfer = order.start();
     transfer.sender.event("progress");
     uplinks.bring_up(1);
@@ -113,13 +101,7 @@ fn uplink_keeps_its_device_when_a_preferred_one_comes_up() {
         return;
     };
     uplinks.take_down(0);
-    let order = Order {
-        client: &uplinks.client,
-        server: &uplinks.server,
-        bytes: 60_000_000,
-        send: &["--to", SERVER],
-        recv: &["--listen", SERVER],
-    };
+    let order = uplinks.order(60_000_000, &["--to", SERVER]);
     let mut transfer = order.start();
     transfer.sender.event("progress");
     uplinks.bring_up(0);
@@ -155,13 +137,7 @@ fn two_nats_in_series_that_are_restarted_go_on() {
         Uplinks::make_behind_one_address(ONE_UPLINK)
     });
     let Some(uplinks) = made else { return };
-    let order = Order {
-        client: &uplinks.client,
-        server: &uplinks.server,
-        bytes: 30_000_000,
-        send: &["--to", SERVER],
-        recv: &["--listen", SERVER],
-    };
+    let order = uplinks.order(30_000_000, &["--to", SERVER]);
     let mut transfer = order.start();
     transfer.sender.event("progress");
     uplinks.isps[0].restart_nat("wan", "20000-30000");

@@ -11,7 +11,6 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::harness::needs_root;
-use super::transfer::Order;
 use super::uplinks::{SERVER, Settings, Uplinks};
 
 const TWO_UPLINKS: Settings = Settings {
@@ -66,13 +65,7 @@ fn receiver_hears_data_soon_after_one_of_two_paths_died() {
         return;
     };
     for number in [0, 1] {
-        let order = Order {
-            client: &uplinks.client,
-            server: &uplinks.server,
-            bytes: [60_000_000, 30_000_000][number],
-            send: &["--to", SERVER],
-            recv: &["--listen", SERVER],
-        };
+        let order = uplinks.order([60_000_000, 30_000_000][number], &["--to", SERVER]);
         let mut transfer = order.start();
         (0..3).for_each(|_| drop(transfer.sender.event("progress")));
         let (go_on, stop) = mpsc::channel();
@@ -96,13 +89,7 @@ fn path_carries_data_soon_after_an_outage() {
     let Some(uplinks) = needs_root("network namespaces", || Uplinks::make(TWO_UPLINKS)) else {
         return;
     };
-    let order = Order {
-        client: &uplinks.client,
-        server: &uplinks.server,
-        bytes: 70_000_000,
-        send: &["--to", SERVER],
-        recv: &["--listen", SERVER],
-    };
+    let order = uplinks.order(70_000_000, &["--to", SERVER]);
     let mut transfer = order.start();
     (0..2).for_each(|_| drop(transfer.sender.event("progress")));
     let fast = &uplinks.isps[1];

@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::harness::needs_root;
 use super::network::Host;
-use super::transfer::{Order, carried};
+use super::transfer::carried;
 use super::uplinks::{SERVER, Settings, Uplinks};
 
 const ONE_UPLINK: Settings = Settings {
@@ -86,13 +86,7 @@ fn make() -> Option<(Uplinks, Tayga)> {
 fn nat64_carries_a_transfer_from_ipv6_to_ipv4() {
     let Some((uplinks, _tayga)) = make() else { return };
     uplinks.take_down(0);
-    let order = Order {
-        client: &uplinks.client,
-        server: &uplinks.server,
-        bytes: 20_000_000,
-        send: &["--to", SERVER_BY_NAT64],
-        recv: &["--listen", SERVER],
-    };
+    let order = uplinks.order(20_000_000, &["--to", SERVER_BY_NAT64]);
     let summary = order.start().finish();
     // The header of IPv6 is 20 bytes longer than that of IPv4: at most 1,480 bytes pass as 1,500.
     assert_eq!(summary["paths"][0]["mtu"], 1_500, "{summary}");
@@ -102,13 +96,8 @@ fn nat64_carries_a_transfer_from_ipv6_to_ipv4() {
 fn nat64_and_nat_share_a_transfer() {
     let Some((uplinks, _tayga)) = make() else { return };
     let to = [SERVER, SERVER_BY_NAT64].join(",");
-    let order = Order {
-        client: &uplinks.client,
-        server: &uplinks.server,
-        bytes: 40_000_000,
-        send: &["--to", &to],
-        recv: &["--listen", SERVER],
-    };
+    let send = ["--to", &to];
+    let order = uplinks.order(40_000_000, &send);
     let summary = order.start().finish();
     let carried = carried(&summary);
     assert!(

@@ -77,6 +77,21 @@ impl Network {
         router
     }
 
+    /// A client, a router and a server in a line, with IPv6: fd00:1::/64 is `up0` of the client and `lan` of the router, fd00:2::/64
+    /// is `wan` of the router, shaped to `rate` Mbit/s, and `eth0` of the server, fd00:2::5. The client has no address yet.
+    pub(crate) fn ipv6_line(&mut self, rate: u32) -> [Host; 3] {
+        let (client, server) = (self.host("client"), self.host("server"));
+        let router = self.router("router");
+        client.connect("up0", &router, "lan");
+        router.connect("wan", &server, "eth0");
+        router.add_address("lan", "fd00:1::1/64");
+        router.add_address("wan", "fd00:2::1/64");
+        server.add_address("eth0", "fd00:2::5/64");
+        server.run("ip -6 route add default via fd00:2::1");
+        router.shape("wan", rate);
+        [client, router, server]
+    }
+
     /// A switch: devices that are plugged into it form one network.
     pub(crate) fn switch(&mut self, name: &str) -> Host {
         let switch = self.host(name);

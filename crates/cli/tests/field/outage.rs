@@ -1,7 +1,6 @@
 //! A path that fails for a long time and recovers. How soon does it carry data again?
 
 use super::harness::{Running, needs_root};
-use super::transfer::Order;
 use super::uplinks::{SERVER, Settings, Uplinks, address};
 
 const TWO_UPLINKS: Settings = Settings {
@@ -33,13 +32,8 @@ fn path_carries_data_soon_after_a_long_outage() {
         return;
     };
     let from = [address(0), address(1)].join(",");
-    let order = Order {
-        client: &uplinks.client,
-        server: &uplinks.server,
-        bytes: 60_000_000,
-        send: &["--to", SERVER, "--from", &from],
-        recv: &["--listen", SERVER],
-    };
+    let send = ["--to", SERVER, "--from", &from];
+    let order = uplinks.order(60_000_000, &send);
     let mut transfer = order.start();
     transfer.sender.event("progress");
     uplinks.isps[1].drop_forwarded("ip daddr != 127.0.0.1");

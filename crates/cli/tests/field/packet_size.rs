@@ -35,13 +35,8 @@ fn send_through(settings: Settings, narrow: &[usize], hole: Hole, size: u32) -> 
     for number in 0..settings.rates.len() {
         uplinks.client.segment(&device(number));
     }
-    let order = Order {
-        client: &uplinks.client,
-        server: &uplinks.server,
-        bytes: sum as usize * 2_000_000,
-        send: &["--to", SERVER, "--from", &from.join(",")],
-        recv: &["--listen", SERVER],
-    };
+    let send = ["--to", SERVER, "--from", &from.join(",")];
+    let order = uplinks.order(sum as usize * 2_000_000, &send);
     let mut transfer = order.start();
     transfer.sender.event("progress");
     for number in narrow {
@@ -76,13 +71,7 @@ fn transfer_whose_data_disappears_ends_after_the_progress_timeout() {
         return;
     };
     uplinks.client.segment(&device(0));
-    let order = Order {
-        client: &uplinks.client,
-        server: &uplinks.server,
-        bytes: 40_000_000,
-        send: &["--to", SERVER, "--progress-timeout", "3s"],
-        recv: &["--listen", SERVER],
-    };
+    let order = uplinks.order(40_000_000, &["--to", SERVER, "--progress-timeout", "3s"]);
     let mut transfer = order.start();
     transfer.sender.event("progress");
     uplinks.isps[0].drop_forwarded("iifname lan meta length > 300");
@@ -122,17 +111,9 @@ fn silent_hole_on_an_ipv6_path_shrinks_packets() {
     let Some(mut network) = needs_root("network namespaces", Network::new) else {
         return;
     };
-    let (client, server) = (network.host("client"), network.host("server"));
-    let router = network.router("router");
-    client.connect("up0", &router, "lan");
-    router.connect("wan", &server, "eth0");
+    let [client, router, server] = network.ipv6_line(20);
     client.add_address("up0", "fd00:1::5/64");
-    router.add_address("lan", "fd00:1::1/64");
-    router.add_address("wan", "fd00:2::1/64");
-    server.add_address("eth0", "fd00:2::5/64");
     client.run("ip -6 route add default via fd00:1::1");
-    server.run("ip -6 route add default via fd00:2::1");
-    router.shape("wan", 20);
     client.segment("up0");
     let order = Order {
         client: &client,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::harness::needs_root;
-use super::transfer::{Order, Transfer};
+use super::transfer::Transfer;
 use super::uplinks::{SERVER, Settings, Uplinks};
 
 const TWO_UPLINKS: Settings = Settings {
@@ -17,13 +17,7 @@ const SUSPENDED: usize = 5;
 
 fn begin() -> Option<(Uplinks, Transfer)> {
     let uplinks = needs_root("network namespaces", || Uplinks::make(TWO_UPLINKS))?;
-    let order = Order {
-        client: &uplinks.client,
-        server: &uplinks.server,
-        bytes: 25_000_000,
-        send: &["--to", SERVER],
-        recv: &["--listen", SERVER],
-    };
+    let order = uplinks.order(25_000_000, &["--to", SERVER]);
     let mut transfer = order.start();
     transfer.sender.event("progress");
     transfer.receiver.event("progress");

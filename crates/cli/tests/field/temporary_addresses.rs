@@ -13,15 +13,7 @@ fn transfer_outlives_the_temporary_address_that_it_began_with() {
     let Some(mut network) = needs_root("network namespaces", Network::new) else {
         return;
     };
-    let (client, server) = (network.host("client"), network.host("server"));
-    let router = network.router("router");
-    client.connect("up0", &router, "lan");
-    router.connect("wan", &server, "eth0");
-    router.add_address("lan", "fd00:1::1/64");
-    router.add_address("wan", "fd00:2::1/64");
-    server.add_address("eth0", "fd00:2::5/64");
-    server.run("ip -6 route add default via fd00:2::1");
-    router.shape("wan", 10);
+    let [client, _, server] = network.ipv6_line(10);
     for setting in [
         "use_tempaddr=2",
         "max_desync_factor=0",

@@ -7,6 +7,7 @@
 //! ```
 
 use super::network::{Host, Network};
+use super::transfer::Order;
 
 /// How the network is to be.
 #[derive(Clone, Copy, Debug)]
@@ -124,6 +125,17 @@ impl Uplinks {
         }
         self.isps.push(isp);
         self.bring_up(number);
+    }
+
+    /// A transfer of `bytes` bytes to the server, with these options of `send`.
+    pub(crate) fn order<'a>(&'a self, bytes: usize, send: &'a [&'a str]) -> Order<'a> {
+        Order {
+            client: &self.client,
+            server: &self.server,
+            bytes,
+            send,
+            recv: &["--listen", SERVER],
+        }
     }
 
     /// Gives the server one more interface with this address.

@@ -1,7 +1,6 @@
 //! What the program says of networks that do not work: at once, once, and with what to do.
 
 use super::harness::needs_root;
-use super::transfer::Order;
 use super::uplinks::{SERVER, Settings, Uplinks, address};
 
 const TWO_UPLINKS: Settings = Settings {
@@ -17,13 +16,8 @@ fn silent_uplink_is_reported_during_and_after_transfer() {
     };
     uplinks.isps[1].drop_forwarded("ip daddr 203.0.113.1");
     let from = [address(0), address(1)].join(",");
-    let order = Order {
-        client: &uplinks.client,
-        server: &uplinks.server,
-        bytes: 8_000_000,
-        send: &["--to", SERVER, "--from", &from],
-        recv: &["--listen", SERVER],
-    };
+    let send = ["--to", SERVER, "--from", &from];
+    let order = uplinks.order(8_000_000, &send);
     let mut transfer = order.start();
     let warning = transfer.sender.event("warning");
     assert_eq!(warning["path"], 1, "{warning}");

@@ -265,13 +265,13 @@ impl Addresses {
 
     /// Whether changes wait for an ASCONF, or some paths may have become superfluous.
     #[inline]
-    pub(crate) const fn has_waiting(&self) -> bool {
+    pub(crate) const fn needs_advance(&self) -> bool {
         self.is_unsettled || !self.asconf_sender.waiting.is_empty()
     }
 
     //= rfc5061 4.1.1-4, 5.1-1, 5.1.1-1, 5.1.1-2, 5.1-2, 5.1-3, 5.1-4, 5.1-6, 5.3.2-1
     /// Makes the next ASCONF of the queued changes if none is outstanding, and updates the paths. To be called before sending if
-    /// [`Addresses::has_waiting`].
+    /// [`Addresses::needs_advance`].
     pub(crate) fn advance(&mut self, transfer: &mut Transfer, now: Instant) -> Effects {
         let mut effects = Effects::default();
         if mem::take(&mut self.is_unsettled) {

@@ -161,7 +161,7 @@ impl Addresses {
         // The peer may have moved away from one of the other addresses.
         for other in transfer.paths.ids().filter(|other| *other != id) {
             if transfer.paths.fact(other).is_usable() {
-                transfer.ask(other, now);
+                transfer.send_heartbeat(other, now);
             }
         }
         Some((id, effects))

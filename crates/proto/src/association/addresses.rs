@@ -88,9 +88,9 @@ impl Association {
         // The peer knows the present addresses of these paths, and answers heartbeats from them.
         for path in acknowledged.joined.clone() {
             if self.addresses.leads_to_peer(self.transfer.paths.path(path)) {
-                self.transfer.ask_anew(path, now);
+                self.transfer.send_another_heartbeat(path, now);
             } else {
-                self.transfer.ask(path, now);
+                self.transfer.send_heartbeat(path, now);
             }
         }
         if acknowledged.is_join() {
@@ -103,7 +103,7 @@ impl Association {
                 .ids()
                 .filter(|path| paths.path(*path).addr.local == local)
                 .collect();
-            tried.for_each(|path| self.transfer.ask(path, now));
+            tried.for_each(|path| self.transfer.send_heartbeat(path, now));
         }
         for refusal in self.addresses.settle(acknowledged, chunk) {
             self.events.push(Event::PeerError(refusal));

@@ -203,13 +203,11 @@ impl Association {
     /// Applies the effects of a step of data transfer on the association.
     #[inline]
     pub(crate) fn apply(&mut self, effects: Effects) {
-        if effects.is_acknowledgement_at_most() {
-            if effects.is_acknowledged {
-                self.owed
-                    .tell_writable(&self.state, &self.transfer.sender, &mut self.events);
-            }
-        } else {
+        if effects.changes_association() {
             self.apply_changes(effects);
+        } else if effects.is_acknowledged {
+            self.owed
+                .tell_writable(&self.state, &self.transfer.sender, &mut self.events);
         }
     }
 

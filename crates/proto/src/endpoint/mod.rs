@@ -355,7 +355,7 @@ impl Endpoint {
             if !self.config.checksum_offload {
                 checksum::seal(&mut bytes);
             }
-            (reply_of(path, bytes.len()), bytes)
+            (Transmit::one(path, bytes.len()), bytes)
         }));
     }
 
@@ -383,7 +383,7 @@ impl Endpoint {
     fn next_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>, max_segments: usize) -> Option<Transmit> {
         if let Some((path, bytes)) = self.replies.pop() {
             buffer.extend_from_slice(&bytes);
-            return Some(reply_of(path, bytes.len()));
+            return Some(Transmit::one(path, bytes.len()));
         }
         while let Some(id) = self.timers.front() {
             let Some(slot) = self.slots.get_mut(&id) else {
@@ -490,16 +490,6 @@ impl Endpoint {
                 return tag;
             }
         }
-    }
-}
-
-const fn reply_of(path: PathAddr, size: usize) -> Transmit {
-    Transmit {
-        path,
-        ecn: Ecn::NotCapable,
-        size,
-        segment_size: None,
-        may_fragment: false,
     }
 }
 

@@ -34,6 +34,19 @@ pub struct Transmit {
     pub may_fragment: bool,
 }
 
+impl Transmit {
+    /// One packet of `size` bytes that is not ECN-capable and must not be fragmented.
+    pub(crate) const fn one(path: PathAddr, size: usize) -> Self {
+        Self {
+            path,
+            ecn: Ecn::NotCapable,
+            size,
+            segment_size: None,
+            may_fragment: false,
+        }
+    }
+}
+
 impl Association {
     /// Appends the next packets, all for one path, to `buffer`.
     pub(crate) fn poll_transmit(
@@ -46,7 +59,7 @@ impl Association {
             let (state, control) = (&mut self.state, &mut self.control);
             shutdown::advance(state, control, &mut self.transfer, self.config.rto().max, now);
         }
-        if self.addresses.has_waiting() && self.state.changes_addresses() {
+        if self.addresses.needs_advance() && self.state.changes_addresses() {
             let effects = self.addresses.advance(&mut self.transfer, now);
             self.apply(effects);
         }
@@ -60,7 +73,7 @@ impl Association {
             && let Some((path, answer)) = self.addresses.take_repeated()
             && let Some(size) = packet::repeated_answer(self, &answer, buffer)
         {
-            return Some(transmit_over(path, size));
+            return Some(Transmit::one(path, size));
         }
         let (plan, first) = loop {
             let header = packet::header(self, self.peer.tag);
@@ -107,18 +120,7 @@ impl Association {
 
 /// Describes one packet of `size` bytes on `path`.
 fn transmit(association: &Association, path: PathId, size: usize) -> Transmit {
-    transmit_over(association.transfer.paths.path(path).addr, size)
-}
-
-/// One packet of `size` bytes from here to there.
-const fn transmit_over(path: PathAddr, size: usize) -> Transmit {
-    Transmit {
-        path,
-        ecn: Ecn::NotCapable,
-        size,
-        segment_size: None,
-        may_fragment: false,
-    }
+    Transmit::one(association.transfer.paths.path(path).addr, size)
 }
 
 //= rfc9260 6.9-7

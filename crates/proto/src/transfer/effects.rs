@@ -63,11 +63,10 @@ impl Effects {
         }
     }
 
-    /// Whether at most `is_acknowledged` is set.
+    /// Whether more than `is_acknowledged` is set.
     #[inline]
-    pub(crate) const fn is_acknowledgement_at_most(&self) -> bool {
-        let is_ended = self.peer_is_unreachable | self.is_stalled;
-        self.path_events.is_none() && !self.is_confirmed && !is_ended
+    pub(crate) const fn changes_association(&self) -> bool {
+        self.path_events.is_some() | self.is_confirmed | self.peer_is_unreachable | self.is_stalled
     }
 
     /// The changes of paths, in order; `None` if there are none.

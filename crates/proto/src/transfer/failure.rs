@@ -116,7 +116,7 @@ impl Transfer {
             return self.sign_of_life_on(path, now);
         }
         self.errors = 0;
-        self.ask(path, now);
+        self.send_heartbeat(path, now);
         Effects::default()
     }
 
@@ -126,7 +126,7 @@ impl Transfer {
         let is_in_doubt = self.is_in_doubt(path);
         let effects = self.sign_of_life_on(path, now);
         if is_in_doubt && self.sender.in_flight(path) > 0 {
-            self.ask(path, now);
+            self.send_heartbeat(path, now);
         }
         effects
     }
@@ -207,7 +207,7 @@ impl Transfer {
         let machinery = self.paths.path_mut(path);
         machinery.counters.rare().suspicions += 1;
         machinery.probes.asked(now);
-        self.ask(path, now);
+        self.send_heartbeat(path, now);
         self.set_reachability(path, Reachability::PotentiallyFailed)
             .unwrap_or_default()
     }

@@ -52,14 +52,14 @@ impl Transfer {
     }
 
     /// Sends a heartbeat on `path` at once, unless an outstanding one may still be acknowledged.
-    pub(crate) fn ask(&mut self, path: PathId, now: Instant) {
+    pub(crate) fn send_heartbeat(&mut self, path: PathId, now: Instant) {
         if !self.heartbeats_are_over(path) {
             let path = self.paths.path_mut(path);
             path.heartbeat.hurry(path.rtt.rto_without_back_off(), now);
         }
     }
 
-    /// Like [`Transfer::ask`], as a check of a path about which nothing bad is known: one lost heartbeat does not count.
+    /// Like [`Transfer::send_heartbeat`], as a check of a path about which nothing bad is known: one lost heartbeat does not count.
     /// Returns `false` if no heartbeats are sent on the path any more.
     pub(super) fn check(&mut self, path: PathId, now: Instant) -> bool {
         if self.heartbeats_are_over(path) || self.paths.path(path).heartbeats_disabled {
@@ -93,7 +93,7 @@ impl Transfer {
     }
 
     /// Sends a heartbeat on `path` at once, although one is outstanding: the peer has ignored that one.
-    pub(crate) fn ask_anew(&mut self, path: PathId, now: Instant) {
+    pub(crate) fn send_another_heartbeat(&mut self, path: PathId, now: Instant) {
         if !self.heartbeats_are_over(path) {
             let path = self.paths.path_mut(path);
             path.heartbeat = Heartbeat::default();

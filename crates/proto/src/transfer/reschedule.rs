@@ -18,9 +18,9 @@ impl Transfer {
         }
         let stuck = self.sender.oldest_outstanding()?;
         self.refresh_sendable(Purpose::Again, now);
-        self.paths
-            .ids()
-            .find(|id| self.paths.fact(*id).can_take_data() && self.ask_policy(*id, &stuck, now).is_some())
+        self.paths.ids().find(|id| {
+            self.paths.fact(*id).can_take_data() && self.reschedule_onto(*id, &stuck, now).is_some()
+        })
     }
 
     /// Retransmits the oldest outstanding chunk on `path`, or marks all blocking chunks for retransmission, if the policy decides
@@ -38,7 +38,7 @@ impl Transfer {
         let Some(stuck) = stuck.filter(|stuck| stuck.bytes <= packet.room() as u64) else {
             return 0;
         };
-        let Some(reschedule) = self.ask_policy(path, &stuck, now) else {
+        let Some(reschedule) = self.reschedule_onto(path, &stuck, now) else {
             return 0;
         };
         let written = match reschedule.extent {
@@ -81,7 +81,7 @@ impl Transfer {
         }
     }
 
-    fn ask_policy(&mut self, onto: PathId, stuck: &StuckChunk, now: Instant) -> Option<Reschedule> {
+    fn reschedule_onto(&mut self, onto: PathId, stuck: &StuckChunk, now: Instant) -> Option<Reschedule> {
         // If the peer has no room, rescheduling to another path does not help (RFC 9260 §6.1 A).
         if self.window_probe.is_out() {
             return None;

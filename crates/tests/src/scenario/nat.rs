@@ -295,58 +295,56 @@ fn connected_path() -> Pair {
     pair
 }
 
-#[test]
-fn nat_change_before_shutdown_reaches_the_peer() {
+/// `closing` shuts the association down, the next `lost` is lost, and in `state` of `side` the NAT changes.
+#[track_caller]
+fn assert_shutdown_survives_a_nat_change(closing: Side, lost: Option<u8>, side: Side, state: &str) {
     for change in [NatChange::Port, NatChange::Address] {
         let mut pair = connected_path();
-        pair.drop_next(1, kind::SHUTDOWN);
-        pair.alice().shutdown();
-        run_until_state(&mut pair, Side::Near, "SHUTDOWN-SENT");
+        if let Some(lost) = lost {
+            pair.drop_next(1, lost);
+        }
+        match closing {
+            Side::Near => pair.alice().shutdown(),
+            Side::Far => pair.bob().shutdown(),
+        }
+        run_until_state(&mut pair, side, state);
         assert_shutdown_completes(&mut pair, change);
     }
+}
+
+#[test]
+fn nat_change_before_shutdown_reaches_the_peer() {
+    assert_shutdown_survives_a_nat_change(Side::Near, Some(kind::SHUTDOWN), Side::Near, "SHUTDOWN-SENT");
 }
 
 #[test]
 fn nat_change_before_shutdown_of_the_peer_arrives() {
-    for change in [NatChange::Port, NatChange::Address] {
-        let mut pair = connected_path();
-        pair.drop_next(1, kind::SHUTDOWN);
-        pair.bob().shutdown();
-        run_until_state(&mut pair, Side::Far, "SHUTDOWN-SENT");
-        assert_shutdown_completes(&mut pair, change);
-    }
+    assert_shutdown_survives_a_nat_change(Side::Far, Some(kind::SHUTDOWN), Side::Far, "SHUTDOWN-SENT");
 }
 
 #[test]
 fn nat_change_while_the_peer_is_in_shutdown_ack_sent() {
-    for change in [NatChange::Port, NatChange::Address] {
-        let mut pair = connected_path();
-        pair.drop_next(1, kind::SHUTDOWN_ACK);
-        pair.alice().shutdown();
-        run_until_state(&mut pair, Side::Far, "SHUTDOWN-ACK-SENT");
-        assert_shutdown_completes(&mut pair, change);
-    }
+    assert_shutdown_survives_a_nat_change(
+        Side::Near,
+        Some(kind::SHUTDOWN_ACK),
+        Side::Far,
+        "SHUTDOWN-ACK-SENT",
+    );
 }
 
 #[test]
 fn nat_change_before_shutdown_complete() {
-    for change in [NatChange::Port, NatChange::Address] {
-        let mut pair = connected_path();
-        pair.alice().shutdown();
-        run_until_state(&mut pair, Side::Far, "SHUTDOWN-ACK-SENT");
-        assert_shutdown_completes(&mut pair, change);
-    }
+    assert_shutdown_survives_a_nat_change(Side::Near, None, Side::Far, "SHUTDOWN-ACK-SENT");
 }
 
 #[test]
 fn nat_change_in_shutdown_ack_sent() {
-    for change in [NatChange::Port, NatChange::Address] {
-        let mut pair = connected_path();
-        pair.drop_next(1, kind::SHUTDOWN_ACK);
-        pair.bob().shutdown();
-        run_until_state(&mut pair, Side::Near, "SHUTDOWN-ACK-SENT");
-        assert_shutdown_completes(&mut pair, change);
-    }
+    assert_shutdown_survives_a_nat_change(
+        Side::Far,
+        Some(kind::SHUTDOWN_ACK),
+        Side::Near,
+        "SHUTDOWN-ACK-SENT",
+    );
 }
 
 /// The end that has not sent SHUTDOWN yet still has data, to or from the address that changes.

@@ -1,7 +1,7 @@
 //! Controlled delay (CoDel, RFC 8289). Which packets are dropped or marked as they leave the queue?
 //!
-//! The queue is too long if every packet of one interval waited for longer than the target. From then on a packet is dropped
-//! at times whose distance falls with the square root of their number, until one waits for less or the queue is short:
+//! The queue is too long if every packet of one interval waited for longer than the target. Then one packet is dropped at a time.
+//! The time between drops falls with the square root of their number. Dropping ends when a packet waited for less than the target:
 //!
 //! ```text
 //! next drop = last drop + interval / √count

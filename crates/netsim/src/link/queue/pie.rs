@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The algorithm is that of RFC 8033 §4, with the burst allowance, marking (§5.1), de-randomization (§5.4) and the cap on
-//! increases (§5.5). The waiting time is that of the last packet that left, which §4.3 allows in place of an estimate from the
-//! departure rate; it is 0 while the queue is empty.
+//! increases (§5.5). The waiting time is that of the last packet that left (§4.3 allows it in place of an estimate from the
+//! departure rate). It is 0 while the queue is empty.
 
 use core::time::Duration;
 
