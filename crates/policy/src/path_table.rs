@@ -39,6 +39,17 @@ impl<T> PathTable<T> {
         self.slots.get(path.index())?.as_ref()
     }
 
+    /// The value of `path`, which is added if there is none.
+    pub(crate) fn of_mut_or_default(&mut self, path: PathId) -> &mut T
+    where
+        T: Default,
+    {
+        if self.of(path).is_none() {
+            self.insert(path, T::default());
+        }
+        self.slots[path.index()].get_or_insert_default()
+    }
+
     pub(crate) fn of_mut(&mut self, path: PathId) -> Option<&mut T> {
         self.slots.get_mut(path.index())?.as_mut()
     }

@@ -7,56 +7,78 @@ use anabranch_types::Instant;
 use crate::options::RtoParameters;
 
 /// The timer granularity of drivers: the clock granularity G of RFC 9260 §6.3.1, as RFC 6298 uses it.
-const GRANULARITY: Duration = Duration::from_millis(1);
+const GRANULARITY: Nanos = Nanos(1_000_000);
+
+/// A duration in nanoseconds: half as large as [`Duration`], of which each path would need several.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Nanos(u64);
+
+impl Nanos {
+    fn of(duration: Duration) -> Self {
+        Self(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    const fn duration(self) -> Duration {
+        Duration::from_nanos(self.0)
+    }
+}
 
 /// RTT estimator and retransmission timeout of one path.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    limits: RtoParameters,
-    smoothed: Option<Duration>,
-    variation: Duration,
-    smallest: Option<Duration>,
-    rto: Duration,
+    /// RTO.Initial, RTO.Min and RTO.Max.
+    limits: [Nanos; 3],
+    /// `None` before the first sample.
+    measured: Option<Measured>,
+    rto: Nanos,
     /// When the last sample was taken that was not discarded.
     sampled_at: Instant,
+}
+
+/// Round-trip times, from at least one sample.
+#[derive(Clone, Copy, Debug)]
+struct Measured {
+    smoothed: Nanos,
+    variation: Nanos,
+    smallest: Nanos,
 }
 
 impl RttEstimator {
     /// No sample yet.
     #[must_use]
-    pub const fn new(limits: RtoParameters) -> Self {
+    pub fn new(limits: RtoParameters) -> Self {
+        let limits = [limits.initial, limits.min, limits.max].map(Nanos::of);
         Self {
             limits,
-            smoothed: None,
-            variation: Duration::ZERO,
-            smallest: None,
-            rto: limits.initial,
+            measured: None,
+            rto: limits[0],
             sampled_at: Instant::ZERO,
         }
     }
 
     /// Smoothed round-trip time; `None` before the first sample.
     #[must_use]
-    pub const fn smoothed(&self) -> Option<Duration> {
-        self.smoothed
+    pub fn smoothed(&self) -> Option<Duration> {
+        self.measured.map(|measured| measured.smoothed.duration())
     }
 
     /// Its variation; zero before the first sample.
     #[must_use]
-    pub const fn variation(&self) -> Duration {
-        self.variation
+    pub fn variation(&self) -> Duration {
+        self.measured
+            .map_or(Duration::ZERO, |measured| measured.variation.duration())
     }
 
     /// The smallest sample.
     #[must_use]
-    pub const fn smallest(&self) -> Option<Duration> {
-        self.smallest
+    pub fn smallest(&self) -> Option<Duration> {
+        self.measured.map(|measured| measured.smallest.duration())
     }
 
     /// The timeout, back-off included.
     #[must_use]
     pub const fn rto(&self) -> Duration {
-        self.rto
+        self.rto.duration()
     }
 
     //= rfc9260 6.3.1-1, 6.3.1-2
@@ -64,43 +86,55 @@ impl RttEstimator {
     /// more than once per round trip" (RFC 9260 §6.3.1 C4), or the variation would shrink with the number of SACKs.
     /// Based on send times, so that a short RTT is not discarded because it follows a long one.
     pub fn on_sample(&mut self, sent_at: Instant, now: Instant) {
-        let sample = now - sent_at;
-        self.smallest = Some(self.smallest.map_or(sample, |smallest| smallest.min(sample)));
-        if sent_at < self.sampled_at {
-            return;
-        }
-        let smoothed = match self.smoothed {
+        let sample = Nanos::of(now - sent_at);
+        let measured = match &mut self.measured {
             // C2: the first measurement.
-            None => {
-                self.variation = sample / 2;
-                sample
-            }
-            // C3, with RTO.Beta = 1/4 and RTO.Alpha = 1/8.
-            Some(smoothed) => {
-                self.variation = (self.variation * 3 + smoothed.abs_diff(sample)) / 4;
-                (smoothed * 7 + sample) / 8
+            None => Measured {
+                smoothed: sample,
+                variation: Nanos(sample.0 / 2),
+                smallest: sample,
+            },
+            Some(measured) => {
+                measured.smallest = measured.smallest.min(sample);
+                if sent_at < self.sampled_at {
+                    return;
+                }
+                // C3, with RTO.Beta = 1/4 and RTO.Alpha = 1/8.
+                let deviation = measured.smoothed.0.abs_diff(sample.0);
+                Measured {
+                    smoothed: Nanos(measured.smoothed.0.saturating_mul(7).saturating_add(sample.0) / 8),
+                    variation: Nanos(measured.variation.0.saturating_mul(3).saturating_add(deviation) / 4),
+                    smallest: measured.smallest,
+                }
             }
         };
-        self.smoothed = Some(smoothed);
+        self.measured = Some(measured);
         self.sampled_at = now;
-        self.rto = self.rto_without_back_off();
+        self.rto = self.timeout();
     }
 
     /// The timeout without back-off (RFC 9260 §6.3.1): what is sent now should be acknowledged by then.
     #[must_use]
     pub fn rto_without_back_off(&self) -> Duration {
-        let Some(smoothed) = self.smoothed else {
-            return self.limits.initial;
+        self.timeout().duration()
+    }
+
+    fn timeout(&self) -> Nanos {
+        let [initial, min, max] = self.limits;
+        let Some(measured) = self.measured else {
+            return initial;
         };
         // C6, C7; G1, or equal samples would leave no margin for a longer one.
-        (smoothed + (self.variation * 4).max(GRANULARITY))
-            .max(self.limits.min)
-            .min(self.limits.max)
+        let margin = measured.variation.0.saturating_mul(4).max(GRANULARITY.0);
+        Nanos(measured.smoothed.0.saturating_add(margin))
+            .max(min)
+            .min(max)
     }
 
     /// E2: the timer expired.
     pub fn back_off(&mut self) {
-        self.rto = (self.rto * 2).min(self.limits.max);
+        let [.., max] = self.limits;
+        self.rto = Nanos(self.rto.0.saturating_mul(2)).min(max);
     }
 }
 

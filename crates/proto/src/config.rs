@@ -4,11 +4,12 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use anabranch_policy::catalog::{AckChoice, AddIpChoice, RtoChoice};
+use anabranch_policy::catalog::{AckChoice, AddIpChoice, ProbingChoice, RtoChoice};
 use anabranch_policy::options::RtoParameters;
 use anabranch_policy::{PolicyRecipe, PolicySet};
 
 use crate::own_policies::OwnPolicies;
+use crate::path::Sizes;
 
 /// UDP port of encapsulated SCTP (RFC 6951 §5.1), which is also our default SCTP port.
 pub const DEFAULT_PORT: u16 = 9899;
@@ -216,6 +217,22 @@ impl AssociationConfig {
             own.replace_in(&mut policies);
         }
         policies
+    }
+
+    /// How packet sizes of paths are determined.
+    pub(crate) const fn path_sizes(&self) -> Sizes {
+        Sizes {
+            largest: self.mtu,
+            choice: self.policies.path_mtu,
+        }
+    }
+
+    /// How far apart reachability probes are; `None` without them.
+    pub(crate) const fn probe_interval(&self) -> Option<Duration> {
+        match self.policies.probing {
+            ProbingChoice::Heartbeat(_) => None,
+            ProbingChoice::Frequent(parameters) => Some(parameters.interval),
+        }
     }
 
     /// Bounds of the RTO, from [`AssociationConfig::policies`].

@@ -30,6 +30,7 @@ mod extensions;
 mod handshake;
 mod input;
 mod message;
+mod on_demand;
 mod output;
 mod own_policies;
 mod path;

@@ -97,11 +97,15 @@ impl Secrets {
         TieTags(core::array::from_fn(|at| bytes[at]))
     }
 
-    /// An independent generator, the same for the same `part`; nothing of this one is drawn.
-    pub(crate) fn stream_of(&self, part: &[u8; 16]) -> Self {
+    /// Secret number `count`, from 1, of an independent generator for `part`; nothing of this one is drawn.
+    pub(crate) fn numbered(&self, part: &[u8; 16], count: u64) -> u64 {
         let mut mac = HmacSha256::new_from_slice(&self.key.0).expect("HMAC takes keys of any length");
         mac.update(part);
-        Self::new(Entropy(mac.finalize().into_bytes().into()))
+        let mut generator = Self {
+            key: Entropy(mac.finalize().into_bytes().into()),
+            drawn: count - 1,
+        };
+        generator.number()
     }
 
     /// An independent generator for a part of the endpoint.

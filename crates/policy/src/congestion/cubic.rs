@@ -21,6 +21,7 @@
 //! §4.6 allows where the cwnd grows only if fully used; the floor is SCTP's 4 · PMDCS, not 2; time in which the
 //! cwnd was not fully used does not count (§5.8).
 
+use alloc::boxed::Box;
 use core::mem;
 use core::time::Duration;
 
@@ -154,6 +155,15 @@ impl Epoch {
 #[derive(Debug)]
 pub struct CubicState {
     window: Window,
+    /// When the path was added.
+    began: Instant,
+    /// `None` until something was acknowledged or lost: most associations are idle.
+    progress: Option<Box<Progress>>,
+}
+
+/// What is known from acknowledgements and losses.
+#[derive(Debug)]
+struct Progress {
     hystart: HyStart,
     epoch: Option<Epoch>,
     /// W_max: the cwnd at the last loss, lowered if that was below the one before (fast convergence).
@@ -169,27 +179,49 @@ pub struct CubicState {
 }
 
 impl CubicState {
-    fn slow_start(&mut self, parameters: &CubicParameters, acked: &Acked<'_>) {
+    fn known(&mut self) -> (&mut Window, &mut Progress) {
+        let began = self.began;
+        let progress = self
+            .progress
+            .get_or_insert_with(|| Box::new(Progress::new(began)));
+        (&mut self.window, progress)
+    }
+}
+
+impl Progress {
+    const fn new(began: Instant) -> Self {
+        Self {
+            hystart: HyStart::new(began),
+            epoch: None,
+            peak: None,
+            before_loss: 0,
+            timed_out: false,
+            last_ack: None,
+            carry: 0,
+        }
+    }
+
+    fn slow_start(&mut self, window: &mut Window, parameters: &CubicParameters, acked: &Acked<'_>) {
         let limit = quantum(acked.path) * u64::from(parameters.slow_start_limit);
         let growth = acked.ack.newly_acked.min(limit);
-        let growth = growth.min(self.window.ssthresh - self.window.bytes);
+        let growth = growth.min(window.ssthresh - window.bytes);
         let pace = match acked.ack.rtt_sample {
             // For the initial slow start only (RFC 9406): later ones end at a known ssthresh.
-            Some(sample) if parameters.hystart && self.window.ssthresh == u64::MAX => {
+            Some(sample) if parameters.hystart && window.ssthresh == u64::MAX => {
                 self.hystart.on_ack(sample.sent_at, acked.now)
             }
             _ => Pace::Full,
         };
         match pace {
-            Pace::Full => self.window.grow(growth),
-            Pace::Quarter => self.window.grow(growth / 4),
-            Pace::Leave => self.window.ssthresh = self.window.bytes,
+            Pace::Full => window.grow(growth),
+            Pace::Quarter => window.grow(growth / 4),
+            Pace::Leave => window.ssthresh = window.bytes,
         }
     }
 
-    fn avoid_congestion(&mut self, acked: &Acked<'_>) {
+    fn avoid_congestion(&mut self, cwnd: &mut Window, acked: &Acked<'_>) {
         let quantum = quantum(acked.path);
-        let window = self.window.bytes;
+        let window = cwnd.bytes;
         let peak = self.peak;
         let epoch = self
             .epoch
@@ -203,7 +235,7 @@ impl CubicState {
 
         let estimate = epoch.estimate >> ESTIMATE_BITS;
         if epoch.curve(epoch.elapsed, quantum) < estimate {
-            self.window.grow(estimate.saturating_sub(window));
+            cwnd.grow(estimate.saturating_sub(window));
             return;
         }
         let round_trip = acked.path.srtt.unwrap_or_default();
@@ -214,7 +246,7 @@ impl CubicState {
             .saturating_mul(newly_acked)
             .saturating_add(self.carry);
         self.carry = grown % window;
-        self.window.grow(grown / window);
+        cwnd.grow(grown / window);
     }
 }
 
@@ -229,57 +261,57 @@ impl SinglePath for CubicParameters {
     fn start(&self, path: &PathFacts, now: Instant) -> CubicState {
         CubicState {
             window: Window::first(path, self.initial_packets),
-            hystart: HyStart::new(now),
-            epoch: None,
-            peak: None,
-            before_loss: 0,
-            timed_out: false,
-            last_ack: None,
-            carry: 0,
+            began: now,
+            progress: None,
         }
     }
 
     fn on_ack(&self, state: &mut CubicState, acked: &Acked<'_>) {
-        state.window.raise_to(quantum(acked.path));
-        let full = acked.was_full(&mut state.window);
+        let (window, progress) = state.known();
+        window.raise_to(quantum(acked.path));
+        let full = acked.was_full(window);
         if full && acked.may_grow {
-            if state.window.bytes < state.window.ssthresh {
-                state.slow_start(self, acked);
+            if window.bytes < window.ssthresh {
+                progress.slow_start(window, self, acked);
             } else {
-                state.avoid_congestion(acked);
+                progress.avoid_congestion(window, acked);
             }
         }
-        state.last_ack = Some(acked.now);
-        state.timed_out = false;
+        progress.last_ack = Some(acked.now);
+        progress.timed_out = false;
     }
 
     fn on_loss(&self, state: &mut CubicState, loss: &LossEvent, path: &PathFacts) {
-        let window = state.window.bytes;
+        let (cwnd, progress) = state.known();
+        let window = cwnd.bytes;
         // A timeout after a timeout says nothing about the capacity of the path: ssthresh stays (RFC 5681 §3.1, which
         // RFC 9438 §4.8 follows).
-        let repeats = mem::replace(&mut state.timed_out, loss.cause == LossCause::Timeout);
-        if repeats && state.timed_out {
-            state.window.cut_to(state.window.ssthresh, loss.cause, path);
+        let repeats = mem::replace(&mut progress.timed_out, loss.cause == LossCause::Timeout);
+        if repeats && progress.timed_out {
+            cwnd.cut_to(cwnd.ssthresh, loss.cause, path);
             return;
         }
         // Fast convergence (RFC 9438 §4.7): a loss below the last peak indicates that another flow needs bandwidth.
-        let lower_than_before = state.peak.is_some_and(|peak| window < peak);
-        state.peak = match loss.cause {
+        let lower_than_before = progress.peak.is_some_and(|peak| window < peak);
+        progress.peak = match loss.cause {
             LossCause::Timeout => None,
             LossCause::FastRetransmit if lower_than_before => Some(window * 17 / 20),
             LossCause::FastRetransmit => Some(window),
         };
-        state.before_loss = window;
-        state.epoch = None;
-        state.carry = 0;
-        state.window.cut(loss.cause, 7, path);
+        progress.before_loss = window;
+        progress.epoch = None;
+        progress.carry = 0;
+        cwnd.cut(loss.cause, 7, path);
     }
 
     fn on_idle(&self, state: &mut CubicState, path: &PathFacts, idle: Duration) {
         state.window.decay(path, idle, IdleSsthresh::Kept);
-        state.last_ack = None;
+        let Some(progress) = &mut state.progress else {
+            return;
+        };
+        progress.last_ack = None;
         if idle >= path.rto {
-            state.epoch = None;
+            progress.epoch = None;
         }
     }
 

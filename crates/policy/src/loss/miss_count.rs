@@ -139,7 +139,8 @@ impl MissCount {
             FastRetransmitOnce::OnPathChange | FastRetransmitOnce::PerPathOrder => return,
         };
         for facts in paths {
-            if let Some((misses, srtt)) = self.paths.of_mut(facts.id).zip(facts.srtt) {
+            if let Some(srtt) = facts.srtt {
+                let misses = self.paths.of_mut_or_default(facts.id);
                 misses.long_ago = misses.long_ago.max(Some(now - srtt * round_trips));
             }
         }
@@ -153,9 +154,8 @@ impl Policy for MissCount {
 }
 
 impl LossDetection for MissCount {
-    fn add_path(&mut self, path: PathId) {
-        self.paths.insert(path, MissIndications::default());
-    }
+    /// The first acknowledgement makes the state of a path: most associations are idle.
+    fn add_path(&mut self, _path: PathId) {}
 
     fn remove_path(&mut self, path: PathId) {
         self.paths.remove(path);
@@ -176,9 +176,8 @@ impl LossDetection for MissCount {
             // "If an endpoint is in Fast Recovery and a SACK chunks arrives that advances the Cumulative TSN Ack
             // Point, the miss indications are incremented for all TSNs reported missing" (RFC 9260 §7.2.4).
             let all_missing = in_recovery && ack.cumulative_advanced;
-            if let Some(misses) = self.paths.of_mut(path_ack.path) {
-                misses.on_ack(path_ack, packets.min(MAX_PACKETS), all_missing);
-            }
+            let misses = self.paths.of_mut_or_default(path_ack.path);
+            misses.on_ack(path_ack, packets.min(MAX_PACKETS), all_missing);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Ready streams. Which ready stream has the smallest key?
 
+use alloc::boxed::Box;
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -12,6 +13,12 @@ use anabranch_types::StreamId;
 /// entries outnumber the others: removing it from the middle would cost more.
 #[derive(Debug)]
 pub(super) struct Ready<K> {
+    /// `None` until a stream is ready: most associations are idle.
+    streams: Option<Box<Streams<K>>>,
+}
+
+#[derive(Debug)]
+struct Streams<K> {
     /// Smallest key first; the top entry is always valid.
     order: BinaryHeap<Reverse<(K, StreamId)>>,
     /// Sorted by stream; `None` for streams that are not ready.
@@ -23,7 +30,13 @@ pub(super) struct Ready<K> {
 /// Capacity kept when no stream is ready; more would add to the memory of idle associations.
 const KEPT: usize = 32;
 
-impl<K: Ord> Default for Ready<K> {
+impl<K> Default for Ready<K> {
+    fn default() -> Self {
+        Self { streams: None }
+    }
+}
+
+impl<K: Ord> Default for Streams<K> {
     fn default() -> Self {
         Self {
             order: BinaryHeap::new(),
@@ -35,7 +48,7 @@ impl<K: Ord> Default for Ready<K> {
 
 impl<K: Copy + Ord> Ready<K> {
     pub(super) fn first(&self) -> Option<StreamId> {
-        self.order.peek().map(|Reverse((_, stream))| *stream)
+        self.streams.as_ref()?.first()
     }
 
     pub(super) fn contains(&self, stream: StreamId) -> bool {
@@ -44,15 +57,31 @@ impl<K: Copy + Ord> Ready<K> {
 
     /// The key of `stream`; `None` if it is not ready.
     pub(super) fn key_of(&self, stream: StreamId) -> Option<K> {
-        key_of(&self.keys, stream)
+        key_of(&self.streams.as_ref()?.keys, stream)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.count == 0
+        self.streams.as_ref().is_none_or(|streams| streams.count == 0)
     }
 
     /// Adds `stream`, or gives it a new key.
     pub(super) fn insert(&mut self, key: K, stream: StreamId) {
+        self.streams.get_or_insert_default().insert(key, stream);
+    }
+
+    pub(super) fn remove(&mut self, stream: StreamId) {
+        if let Some(streams) = &mut self.streams {
+            streams.remove(stream);
+        }
+    }
+}
+
+impl<K: Copy + Ord> Streams<K> {
+    fn first(&self) -> Option<StreamId> {
+        self.order.peek().map(|Reverse((_, stream))| *stream)
+    }
+
+    fn insert(&mut self, key: K, stream: StreamId) {
         let before = match self.keys.binary_search_by_key(&stream, |(stream, _)| *stream) {
             Ok(at) => self.keys[at].1.replace(key),
             Err(at) => {
@@ -68,7 +97,7 @@ impl<K: Copy + Ord> Ready<K> {
         self.tidy();
     }
 
-    pub(super) fn remove(&mut self, stream: StreamId) {
+    fn remove(&mut self, stream: StreamId) {
         let Ok(at) = self.keys.binary_search_by_key(&stream, |(stream, _)| *stream) else {
             return;
         };
@@ -144,7 +173,13 @@ mod tests {
                 let first = naive.iter().map(|(stream, key)| (*key, *stream)).min();
                 assert_eq!(ready.first(), first.map(|(_, stream)| stream));
                 assert_eq!(ready.contains(stream), naive.contains_key(&stream));
-                assert!(ready.order.len() < 2_000, "out of date entries pile up");
+                assert!(
+                    ready
+                        .streams
+                        .as_ref()
+                        .is_none_or(|streams| streams.order.len() < 2_000),
+                    "out of date entries pile up"
+                );
             }
         }
     }

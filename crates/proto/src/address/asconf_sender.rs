@@ -258,7 +258,7 @@ impl Addresses {
         let others = self.local_addrs.iter().copied();
         self.local_addrs = others.filter(|addr| *addr != local).collect();
         self.is_changed = true;
-        self.leaving.push(local);
+        self.former.make_mut().leaving.push(local);
         self.request(Request::Delete(local));
         Some(effects)
     }
@@ -373,7 +373,8 @@ impl Addresses {
                 format!("add {}", local.ip())
             }
             Request::Delete(local) => {
-                self.leaving.retain(|leaving| *leaving != local);
+                self.former.make_mut().leaving.retain(|leaving| *leaving != local);
+                self.former.release_if_idle();
                 format!("delete {}", local.ip())
             }
             Request::SetPrimary(local) => format!("set primary {}", local.ip()),

@@ -28,6 +28,7 @@ use asconf_receiver::AsconfReceiver;
 use asconf_sender::AsconfSender;
 
 use crate::auth::Authentication;
+use crate::on_demand::{Idle, OnDemand};
 use crate::path::{PathSet, pair_addresses};
 use crate::transfer::{Effects, Transfer};
 
@@ -41,8 +42,7 @@ pub(crate) struct Addresses {
     /// Addresses that the application gave to connect; none if the peer was the initiator. They count as confirmed, all others do
     /// not (RFC 9260 §5.4).
     pub(crate) initiated_to: Vec<IpAddr>,
-    /// Former addresses of the peer that the endpoint has to remove.
-    removed_addrs: Vec<SocketAddr>,
+    former: OnDemand<Former>,
     /// Whether the endpoint has to update its directory, because the peer's addresses have changed or one was confirmed.
     is_moved: bool,
     asconf_sender: AsconfSender,
@@ -51,8 +51,26 @@ pub(crate) struct Addresses {
     is_changed: bool,
     /// Whether some paths may have become superfluous.
     is_unsettled: bool,
+}
+
+/// Former addresses.
+#[derive(Debug, Default)]
+struct Former {
+    /// Addresses of the peer that the endpoint has to remove.
+    of_peer: Vec<SocketAddr>,
     /// Our addresses whose deletion the peer has not acknowledged.
     leaving: Vec<SocketAddr>,
+}
+
+impl Idle for Former {
+    const IDLE: &'static Self = &Self {
+        of_peer: Vec::new(),
+        leaving: Vec::new(),
+    };
+
+    fn is_idle(&self) -> bool {
+        self.of_peer.is_empty() && self.leaving.is_empty()
+    }
 }
 
 /// An ASCONF or ASCONF ACK that is due, and its path.
@@ -72,13 +90,12 @@ impl Addresses {
             local_addrs,
             peer_addrs,
             initiated_to: Vec::new(),
-            removed_addrs: Vec::new(),
+            former: OnDemand::default(),
             is_moved: true,
             asconf_sender: AsconfSender::new(AsconfNumber(initial.0)),
             asconf_receiver: AsconfReceiver::new(),
             is_changed: false,
             is_unsettled: false,
-            leaving: Vec::new(),
         }
     }
 
@@ -95,7 +112,7 @@ impl Addresses {
         peer_addrs: Vec<SocketAddr>,
         now: Instant,
     ) {
-        self.removed_addrs.extend(transfer.paths.remotes());
+        self.former.make_mut().of_peer.extend(transfer.paths.remotes());
         self.is_moved = true;
         self.peer_addrs = peer_addrs;
         transfer.replace_paths(pairs, now);
@@ -109,7 +126,10 @@ impl Addresses {
     /// Takes the former addresses of the peer.
     pub(crate) fn take_removed(&mut self) -> Vec<SocketAddr> {
         self.is_moved = false;
-        core::mem::take(&mut self.removed_addrs)
+        let former = self.former.active_mut();
+        let taken = former.map(|former| core::mem::take(&mut former.of_peer));
+        self.former.release_if_idle();
+        taken.unwrap_or_default()
     }
 
     /// Whether `path` leads to an address that the application gave to connect.
@@ -151,7 +171,7 @@ impl Addresses {
 
     /// Whether an ABORT to `local` is ignored, because the peer may have deleted that address already (RFC 5061 §5.3.1).
     pub(crate) fn is_leaving(&self, local: SocketAddr) -> bool {
-        self.leaving.contains(&local)
+        self.former.leaving.contains(&local)
     }
 
     /// The ASCONF or ASCONF ACK that is due.

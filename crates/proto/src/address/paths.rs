@@ -65,7 +65,8 @@ impl Addresses {
     }
 
     pub(super) fn remove_path(&mut self, transfer: &mut Transfer, id: PathId) -> Effects {
-        self.removed_addrs.push(transfer.paths.path(id).addr.remote);
+        let remote = transfer.paths.path(id).addr.remote;
+        self.former.make_mut().of_peer.push(remote);
         self.is_moved = true;
         self.asconf_sender.forget_path(id);
         self.asconf_receiver.forget_path(id);
@@ -93,7 +94,7 @@ impl Addresses {
     /// Changes the peer's encapsulation port of a path (RFC 6951 §5.4).
     pub(crate) fn rebind(&mut self, transfer: &mut Transfer, path: PathId, remote: SocketAddr) -> Effects {
         let (before, effects) = transfer.rebind(path, remote);
-        self.removed_addrs.push(before);
+        self.former.make_mut().of_peer.push(before);
         self.is_moved = true;
         for known in &mut self.peer_addrs {
             if *known == before {

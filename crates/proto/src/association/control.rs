@@ -7,6 +7,8 @@ use core::mem;
 
 use anabranch_types::PathId;
 
+use crate::on_demand::{Idle, OnDemand};
+
 /// Control chunks to send, apart from SACKs. Each slot holds one entry or a few, so that a peer cannot make the queue grow.
 #[derive(Debug, Default)]
 pub(crate) struct Control {
@@ -15,16 +17,34 @@ pub(crate) struct Control {
     /// Path of the INIT or COOKIE ECHO; the state determines which.
     handshake: Option<PathId>,
     cookie_ack: Option<PathId>,
-    /// Values of received HEARTBEAT chunks, which are returned unchanged, with their paths.
-    heartbeat_acks: VecDeque<(PathId, Box<[u8]>)>,
-    errors: VecDeque<Vec<u8>>,
+    replies: OnDemand<Replies>,
     shutdown: bool,
     shutdown_ack: bool,
     /// Path of the next SHUTDOWN or SHUTDOWN ACK; any path if `None`.
     end_on: Option<PathId>,
     /// Path of the last SHUTDOWN or SHUTDOWN ACK.
     end_left_on: Option<PathId>,
+}
+
+/// Chunks whose content is not in the state of the association.
+#[derive(Debug, Default)]
+struct Replies {
+    /// Values of received HEARTBEAT chunks, which are returned unchanged, with their paths.
+    heartbeat_acks: VecDeque<(PathId, Box<[u8]>)>,
+    errors: VecDeque<Vec<u8>>,
     final_chunk: Option<FinalChunk>,
+}
+
+impl Idle for Replies {
+    const IDLE: &'static Self = &Self {
+        heartbeat_acks: VecDeque::new(),
+        errors: VecDeque::new(),
+        final_chunk: None,
+    };
+
+    fn is_idle(&self) -> bool {
+        self.heartbeat_acks.is_empty() && self.errors.is_empty() && self.final_chunk.is_none()
+    }
 }
 
 /// Chunks of the shutdown that are due.
@@ -68,16 +88,17 @@ impl Control {
     }
 
     pub(crate) fn answer_heartbeat(&mut self, path: PathId, value: &[u8]) {
-        if self.heartbeat_acks.len() < Self::LIMIT {
-            self.heartbeat_acks.push_back((path, value.into()));
+        if self.replies.heartbeat_acks.len() < Self::LIMIT {
+            let reply = (path, value.into());
+            self.replies.make_mut().heartbeat_acks.push_back(reply);
             self.any = true;
         }
     }
 
     /// Queues an ERROR chunk with these causes.
     pub(crate) fn report(&mut self, causes: Vec<u8>) {
-        if self.errors.len() < Self::LIMIT {
-            self.errors.push_back(causes);
+        if self.replies.errors.len() < Self::LIMIT {
+            self.replies.make_mut().errors.push_back(causes);
             self.any = true;
         }
     }
@@ -103,23 +124,23 @@ impl Control {
     }
 
     pub(crate) fn abort(&mut self, causes: Vec<u8>) {
-        self.final_chunk = Some(FinalChunk::Abort(causes));
+        self.replies.make_mut().final_chunk = Some(FinalChunk::Abort(causes));
     }
 
     pub(crate) fn abort_with_reflected_tag(&mut self, causes: Vec<u8>) {
-        self.final_chunk = Some(FinalChunk::AbortWithReflectedTag(causes));
+        self.replies.make_mut().final_chunk = Some(FinalChunk::AbortWithReflectedTag(causes));
     }
 
     pub(crate) fn send_shutdown_complete(&mut self) {
-        self.final_chunk = Some(FinalChunk::ShutdownComplete);
+        self.replies.make_mut().final_chunk = Some(FinalChunk::ShutdownComplete);
     }
 
-    pub(crate) const fn has_final_chunk(&self) -> bool {
-        self.final_chunk.is_some()
+    pub(crate) fn has_final_chunk(&self) -> bool {
+        self.replies.final_chunk.is_some()
     }
 
-    pub(crate) const fn take_final_chunk(&mut self) -> Option<FinalChunk> {
-        self.final_chunk.take()
+    pub(crate) fn take_final_chunk(&mut self) -> Option<FinalChunk> {
+        self.replies.active_mut()?.final_chunk.take()
     }
 
     pub(crate) fn clear(&mut self) {
@@ -130,7 +151,9 @@ impl Control {
     pub(crate) fn forget_paths(&mut self) {
         self.handshake = None;
         self.cookie_ack = None;
-        self.heartbeat_acks.clear();
+        if let Some(replies) = self.replies.active_mut() {
+            replies.heartbeat_acks.clear();
+        }
         self.end_on = None;
         self.end_left_on = None;
         self.settle();
@@ -140,7 +163,9 @@ impl Control {
     pub(crate) fn forget_path(&mut self, gone: PathId) {
         self.handshake.take_if(|path| *path == gone);
         self.cookie_ack.take_if(|path| *path == gone);
-        self.heartbeat_acks.retain(|(path, _)| *path != gone);
+        if let Some(replies) = self.replies.active_mut() {
+            replies.heartbeat_acks.retain(|(path, _)| *path != gone);
+        }
         self.end_on.take_if(|path| *path == gone);
         self.end_left_on.take_if(|path| *path == gone);
         self.settle();
@@ -157,9 +182,9 @@ impl Control {
             return None;
         }
         let ends = self.shutdown || self.shutdown_ack;
-        let free = !self.errors.is_empty() || ends;
+        let free = !self.replies.errors.is_empty() || ends;
         self.cookie_ack
-            .or_else(|| self.heartbeat_acks.front().map(|(path, _)| *path))
+            .or_else(|| self.replies.heartbeat_acks.front().map(|(path, _)| *path))
             .or_else(|| any.and(self.end_on).filter(|_| ends))
             .or_else(|| any.filter(|_| free))
     }
@@ -173,23 +198,19 @@ impl Control {
     }
 
     pub(crate) fn take_heartbeat_ack(&mut self, path: PathId) -> Option<Box<[u8]>> {
-        let front = self.heartbeat_acks.front()?;
-        if front.0 != path {
-            return None;
-        }
-        self.heartbeat_acks.pop_front().map(|(_, value)| value)
+        let waiting = &mut self.replies.active_mut()?.heartbeat_acks;
+        let front = waiting.pop_front_if(|(wanted, _)| *wanted == path)?;
+        Some(front.1)
     }
 
     pub(crate) fn take_error(&mut self) -> Option<Vec<u8>> {
-        self.errors.pop_front()
+        self.replies.active_mut()?.errors.pop_front()
     }
 
     /// Takes an ERROR chunk whose causes fit, with their header, into `room` bytes.
     pub(crate) fn take_error_within(&mut self, room: usize) -> Option<Vec<u8>> {
-        let fits = self
-            .errors
-            .front()
-            .is_some_and(|causes| (4 + causes.len()).next_multiple_of(4) <= room);
+        let first = self.replies.errors.front();
+        let fits = first.is_some_and(|causes| (4 + causes.len()).next_multiple_of(4) <= room);
         fits.then(|| self.take_error()).flatten()
     }
 
@@ -209,22 +230,13 @@ impl Control {
         end
     }
 
-    /// Releases the memory of empty queues.
-    pub(crate) fn shrink(&mut self) {
-        if self.heartbeat_acks.is_empty() {
-            self.heartbeat_acks = VecDeque::new();
-        }
-        if self.errors.is_empty() {
-            self.errors = VecDeque::new();
-        }
-    }
-
-    /// Updates whether any slot is filled. Called after slots were taken.
+    /// Updates whether any slot is filled, and releases the memory of empty ones. Called after slots were taken.
     pub(crate) fn settle(&mut self) {
+        self.replies.release_if_idle();
         self.any = self.cookie_ack.is_some()
             || self.shutdown
             || self.shutdown_ack
-            || !self.heartbeat_acks.is_empty()
-            || !self.errors.is_empty();
+            || !self.replies.heartbeat_acks.is_empty()
+            || !self.replies.errors.is_empty();
     }
 }

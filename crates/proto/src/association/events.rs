@@ -6,6 +6,7 @@ use alloc::string::String;
 use anabranch_types::StreamId;
 use thiserror::Error;
 
+use crate::on_demand::{Idle, OnDemand};
 use crate::path::PathEvent;
 use crate::send::Sender;
 
@@ -82,7 +83,18 @@ pub enum CloseReason {
 /// Queue of events in the order in which they occurred. Events like [`Event::Readable`] are queued once until the application acts.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
-    queue: VecDeque<Event>,
+    queue: OnDemand<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue(VecDeque<Event>);
+
+impl Idle for Queue {
+    const IDLE: &'static Self = &Self(VecDeque::new());
+
+    fn is_idle(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 impl Events {
@@ -97,8 +109,8 @@ impl Events {
             Event::Readable | Event::Writable | Event::Closed(_) => usize::MAX,
             _ => 2 * Self::LIMIT,
         };
-        if self.queue.len() < limit {
-            self.queue.push_back(event);
+        if self.queue.0.len() < limit {
+            self.queue.make_mut().0.push_back(event);
         }
     }
 
@@ -112,26 +124,28 @@ impl Events {
     }
 
     fn is_full(&self) -> bool {
-        self.queue.len() >= Self::LIMIT
+        self.queue.0.len() >= Self::LIMIT
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.queue.is_empty()
+        self.queue.0.is_empty()
     }
 
     /// Releases the memory of an empty queue.
-    pub(crate) fn shrink(&mut self) {
-        if self.queue.is_empty() {
-            self.queue = VecDeque::new();
-        }
+    pub(crate) fn release_memory(&mut self) {
+        self.queue.release_if_idle();
     }
 
     /// Takes the next event. If the queue was full, streams of `sender` may have waited for room in it.
     pub(crate) fn poll(&mut self, sender: &mut Sender) -> Option<Event> {
         let was_full = self.is_full();
-        let event = self.queue.pop_front();
+        let event = self.queue.active_mut()?.0.pop_front();
         if was_full {
             self.push_low_streams(sender);
+        }
+        // Many associations are idle from the beginning.
+        if matches!(event, Some(Event::Connected { .. })) {
+            self.release_memory();
         }
         event
     }

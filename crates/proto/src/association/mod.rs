@@ -17,6 +17,7 @@ pub(crate) mod close;
 pub(crate) mod shutdown;
 pub(crate) mod timers;
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -60,7 +61,7 @@ pub struct Association {
     pub(crate) cookie_seal: Option<Seal>,
     pub(crate) addresses: Addresses,
     /// `None` if authentication is not offered.
-    pub(crate) authentication: Option<Authentication>,
+    pub(crate) authentication: Option<Box<Authentication>>,
     pub(crate) extensions: Extensions,
     pub(crate) transfer: Transfer,
     pub(crate) control: Control,
@@ -143,7 +144,7 @@ impl Association {
             local: local.initial_tsn,
             peer: peer.initial_tsn,
         };
-        let mut transfer = Transfer::new(&config, initial, secrets);
+        let mut transfer = Transfer::new(Arc::clone(&config), initial, secrets);
         transfer.replace_paths(&pairs, now);
         let mut addresses = Addresses::new(local_addrs, peer_addrs, local.initial_tsn);
         addresses.expect(peer.initial_tsn);
@@ -156,7 +157,7 @@ impl Association {
             addresses,
             authentication: config
                 .offers_address_changes()
-                .then(|| Authentication::new(&random)),
+                .then(|| Box::new(Authentication::new(&random))),
             extensions: Extensions::offered(&config),
             transfer,
             control: Control::default(),
@@ -240,10 +241,9 @@ impl Association {
     /// ASCONF ACK (RFC 5061 §4.1, §4.2.7).
     pub(crate) fn may_change_addresses(&self) -> bool {
         let both = [kind::ASCONF, kind::ASCONF_ACK];
-        let demanded =
-            |authentication: &Authentication| both.iter().all(|kind| authentication.peer_demands(*kind));
+        let authentication = self.authentication.as_deref();
         both.iter().all(|kind| self.extensions.agreed(*kind))
-            && self.authentication.as_ref().is_some_and(demanded)
+            && authentication.is_some_and(Authentication::peer_demands_address_changes)
     }
 
     //= rfc9260 5.1.2-8, 5.1.2-9

@@ -47,9 +47,8 @@ impl Association {
             self.apply(effects);
         }
         if self.transfer.sender.is_drained() {
-            self.transfer.sender.release_memory();
-            self.events.shrink();
-            self.control.shrink();
+            self.transfer.release_memory();
+            self.events.release_memory();
         }
         self.debug_check();
     }

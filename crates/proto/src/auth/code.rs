@@ -3,6 +3,7 @@
 use anabranch_wire::{Auth, HmacId};
 use hmac::{Hmac, KeyInit, Mac};
 use sha1::Sha1;
+use sha2::{Digest as _, Sha256};
 
 use crate::secrets::HmacSha256;
 
@@ -13,6 +14,24 @@ pub(crate) enum Algorithm {
     /// "The HMAC algorithm based on SHA-1 MUST be supported" (RFC 4895 §6.1). The known attacks on SHA-1 do not affect HMAC (RFC
     /// 6194 §3.3). It is used with peers that support nothing better.
     Sha1,
+}
+
+/// An association key in the forms that the algorithms use: HMAC replaces a key that is longer than a block by its hash (RFC 2104 §2),
+/// and association keys are longer, because they contain two random numbers of 32 bytes with their headers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct HashedKey {
+    sha_256: [u8; 32],
+    sha_1: [u8; 20],
+}
+
+impl HashedKey {
+    pub(super) fn of(key: &[u8]) -> Self {
+        debug_assert!(key.len() > 64, "the block length of both algorithms");
+        Self {
+            sha_256: Sha256::digest(key).into(),
+            sha_1: Sha1::digest(key).into(),
+        }
+    }
 }
 
 impl Algorithm {
@@ -41,22 +60,24 @@ impl Algorithm {
 
     //= rfc4895 6.2-6
     /// Writes the HMAC into `covered`, which starts with an AUTH chunk whose HMAC is zeros, and ends at the end of the packet.
-    pub(crate) fn seal(self, key: &[u8], covered: &mut [u8]) {
+    pub(super) fn seal(self, key: &HashedKey, covered: &mut [u8]) {
         let end = Auth::HEADER_LEN + self.code_len();
         match self {
             Self::Sha256 => {
-                let code = feed::<HmacSha256>(key, &[covered]).finalize().into_bytes();
+                let code = feed::<HmacSha256>(&key.sha_256, &[covered])
+                    .finalize()
+                    .into_bytes();
                 covered[Auth::HEADER_LEN..end].copy_from_slice(&code);
             }
             Self::Sha1 => {
-                let code = feed::<Hmac<Sha1>>(key, &[covered]).finalize().into_bytes();
+                let code = feed::<Hmac<Sha1>>(&key.sha_1, &[covered]).finalize().into_bytes();
                 covered[Auth::HEADER_LEN..end].copy_from_slice(&code);
             }
         }
     }
 
     /// Whether the HMAC in `covered` is valid; `covered` starts with an AUTH chunk and ends at the end of the packet.
-    pub(crate) fn is_genuine(self, key: &[u8], covered: &[u8]) -> bool {
+    pub(super) fn is_genuine(self, key: &HashedKey, covered: &[u8]) -> bool {
         let length = self.code_len();
         let Some((header, rest)) = covered.split_at_checked(Auth::HEADER_LEN) else {
             return false;
@@ -67,8 +88,10 @@ impl Algorithm {
         let zeros = [0; 32];
         let parts = [header, &zeros[..length], rest];
         match self {
-            Self::Sha256 => feed::<HmacSha256>(key, &parts).verify_slice(code).is_ok(),
-            Self::Sha1 => feed::<Hmac<Sha1>>(key, &parts).verify_slice(code).is_ok(),
+            Self::Sha256 => feed::<HmacSha256>(&key.sha_256, &parts)
+                .verify_slice(code)
+                .is_ok(),
+            Self::Sha1 => feed::<Hmac<Sha1>>(&key.sha_1, &parts).verify_slice(code).is_ok(),
         }
     }
 }

@@ -7,28 +7,44 @@
 mod code;
 mod key;
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use anabranch_wire::chunk::kind;
 use anabranch_wire::{Auth, NoRoom, PacketBuilder, WriteChunk};
 
 pub(crate) use code::Algorithm;
+use code::HashedKey;
 pub(crate) use key::{BadRandom, KeyVector, KeyVectorReader, RANDOM_LEN};
 
 /// Authentication state of an association.
 #[derive(Debug)]
 pub(crate) struct Authentication {
-    ours: KeyVector,
+    /// The random number of our key vector; the rest of it is always the same.
+    random: [u8; RANDOM_LEN],
     /// Set when the peer's key vector has been received.
     agreed: Option<Agreed>,
 }
 
 #[derive(Debug)]
 struct Agreed {
-    key: Box<[u8]>,
-    theirs: KeyVector,
+    key: HashedKey,
     /// HMAC algorithm that the peer prefers.
     algorithm: Algorithm,
+    /// Whether the peer accepts ASCONF and ASCONF ACK only if authenticated.
+    demands_address_changes: bool,
+}
+
+impl Agreed {
+    /// `None` if the peer supports none of our algorithms.
+    fn on(ours: &KeyVector, theirs: &KeyVector, shared: &[u8]) -> Option<Self> {
+        Some(Self {
+            key: HashedKey::of(&ours.key(theirs, shared)),
+            algorithm: theirs.algorithm()?,
+            demands_address_changes: [kind::ASCONF, kind::ASCONF_ACK]
+                .into_iter()
+                .all(|kind| theirs.demands(kind)),
+        })
+    }
 }
 
 /// Result of verifying an AUTH chunk.
@@ -49,32 +65,26 @@ const KEY_ID: u16 = 0;
 impl Authentication {
     pub(crate) fn new(random: &[u8; RANDOM_LEN]) -> Self {
         Self {
-            ours: KeyVector::ours(random),
+            random: *random,
             agreed: None,
         }
     }
 
     /// Our key vector, as sent in INIT and INIT ACK.
-    pub(crate) const fn ours(&self) -> &KeyVector {
-        &self.ours
+    pub(crate) fn ours(&self) -> KeyVector {
+        KeyVector::ours(&self.random)
     }
 
     /// Derives the association key from the peer's key vector and the endpoint pair shared key `shared`.
     pub(crate) fn agree(&mut self, theirs: Option<KeyVector>, shared: &[u8]) {
-        self.agreed = theirs.and_then(|theirs| {
-            Some(Agreed {
-                key: self.ours.key(&theirs, shared),
-                algorithm: theirs.algorithm()?,
-                theirs,
-            })
-        });
+        self.agreed = theirs.and_then(|theirs| Agreed::on(&self.ours(), &theirs, shared));
     }
 
-    /// Whether the peer supports authentication and accepts chunks of type `kind` only if authenticated.
-    pub(crate) fn peer_demands(&self, kind: u8) -> bool {
+    /// Whether the peer supports authentication and accepts ASCONF and ASCONF ACK only if authenticated.
+    pub(crate) fn peer_demands_address_changes(&self) -> bool {
         self.agreed
             .as_ref()
-            .is_some_and(|agreed| agreed.theirs.demands(kind))
+            .is_some_and(|agreed| agreed.demands_address_changes)
     }
 
     /// Whether we accept chunks of type `kind` only if authenticated.

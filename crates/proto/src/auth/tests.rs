@@ -8,13 +8,13 @@ use anabranch_wire::{
     Parameters, RawChunk, RawParameter,
 };
 
-use super::{Algorithm, Authentication, BadRandom, KeyVector, KeyVectorReader, Verdict};
+use super::{Agreed, Algorithm, Authentication, BadRandom, KeyVector, KeyVectorReader, Verdict};
 
 /// Two endpoints after a handshake, each with its shared key.
 fn ends(shared: [&[u8]; 2]) -> (Authentication, Authentication) {
     let (mut alice, mut bob) = (Authentication::new(&[1; 32]), Authentication::new(&[2; 32]));
-    alice.agree(Some(bob.ours().clone()), shared[0]);
-    bob.agree(Some(alice.ours().clone()), shared[1]);
+    alice.agree(Some(bob.ours()), shared[0]);
+    bob.agree(Some(alice.ours()), shared[1]);
     (alice, bob)
 }
 
@@ -58,7 +58,7 @@ fn hmac_is_valid_only_for_the_peer() {
     let packet = packet_of(&alice);
     assert_eq!(judged(&bob, &packet), Verdict::Genuine);
     let mut mallory = Authentication::new(&[3; 32]);
-    mallory.agree(Some(alice.ours().clone()), b"");
+    mallory.agree(Some(alice.ours()), b"");
     assert_eq!(judged(&mallory, &packet), Verdict::Forged);
     assert_eq!(
         judged(&Authentication::new(&[2; 32]), &packet),
@@ -121,8 +121,7 @@ fn peer_that_prefers_sha_1_gets_sha_1() {
     assert!(theirs.demands(0xc1) && !theirs.demands(0x0f) && !theirs.demands(0x01));
     let (mut alice, mut old) = (Authentication::new(&[1; 32]), Authentication::new(&[9; 32]));
     alice.agree(Some(theirs.clone()), b"");
-    old.ours = theirs;
-    old.agree(Some(alice.ours().clone()), b"");
+    old.agreed = Agreed::on(&theirs, &alice.ours(), b"");
     let packet = packet_of(&alice);
     assert_eq!(packet[CommonHeader::LEN + 4..][..8], [0x0f, 0, 0, 28, 0, 0, 0, 1]);
     assert_eq!(judged(&old, &packet), Verdict::Genuine);

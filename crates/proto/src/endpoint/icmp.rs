@@ -90,7 +90,7 @@ impl Endpoint {
         let Some((id, slot)) = found.and_then(|id| Some((id, self.slots.get_mut(&id)?))) else {
             return;
         };
-        let association = &mut *slot.association;
+        let association = &mut slot.association;
         match message.kind {
             IcmpKind::PacketTooBig(largest) => self.handle_too_large_at(id, now, remote, largest),
             IcmpKind::PortUnreachable(reporter) if matches!(association.state, State::CookieWait(_)) => {
@@ -147,7 +147,7 @@ impl Endpoint {
         let Some(slot) = self.slots.get_mut(&id) else {
             return;
         };
-        let association = &mut *slot.association;
+        let association = &mut slot.association;
         let (addresses, paths) = (&mut association.addresses, &association.transfer.paths);
         addresses.remove_initiated(remote);
         let is_left = |path| addresses.is_initiated_to(paths, path);
@@ -164,7 +164,7 @@ impl Endpoint {
         let Some(slot) = self.slots.get_mut(&id) else {
             return;
         };
-        let association = &mut *slot.association;
+        let association = &mut slot.association;
         for addr in association.path_addresses() {
             if addr.remote == remote {
                 let effects = association.transfer.on_too_large(now, addr, Some(largest));

@@ -61,7 +61,8 @@ pub struct Endpoint {
     /// Source of each association's random number for authentication, which is derived from its tag, so that cookies need not
     /// contain it.
     randoms: Secrets,
-    slots: BTreeMap<AssociationId, Slot>,
+    /// Boxed, because the nodes of the map are half empty.
+    slots: BTreeMap<AssociationId, Box<Slot>>,
     directory: Directory,
     /// The latest time given by the driver.
     latest: Instant,
@@ -75,8 +76,7 @@ pub struct Endpoint {
 
 #[derive(Debug)]
 struct Slot {
-    /// Boxed, because the nodes of the map are half empty.
-    association: Box<Association>,
+    association: Association,
     /// Whether the directory has it so.
     is_in_handshake: bool,
     share: Share,
@@ -178,7 +178,7 @@ impl Endpoint {
     /// An association, read-only.
     #[must_use]
     pub fn association(&self, id: AssociationId) -> Option<&Association> {
-        self.slots.get(&id).map(|slot| &*slot.association)
+        self.slots.get(&id).map(|slot| &slot.association)
     }
 
     /// An association, for commands. Poll the endpoint afterwards.
@@ -190,7 +190,7 @@ impl Endpoint {
 
     /// All associations that were not removed by [`Endpoint::forget`], closed ones included.
     pub fn associations(&self) -> impl ExactSizeIterator<Item = &Association> {
-        self.slots.values().map(|slot| &*slot.association)
+        self.slots.values().map(|slot| &slot.association)
     }
 
     /// Removes an association with all its data. If it is not closed, the peer is not notified, and gets an ABORT for its next
@@ -429,7 +429,7 @@ impl Endpoint {
         while let Some(id) = self.eventful.front().copied() {
             let slot = self.slots.get_mut(&id);
             if let Some(event) = slot.and_then(|slot| {
-                let association = &mut *slot.association;
+                let association = &mut slot.association;
                 let event = association.events.poll(&mut association.transfer.sender);
                 slot.entry.has_events = event.is_some();
                 event
@@ -447,12 +447,12 @@ impl Endpoint {
         let share = self.limits.add(source);
         self.slots.insert(
             id,
-            Slot {
+            Box::new(Slot {
                 is_in_handshake: association.is_in_handshake(),
-                association: Box::new(association),
+                association,
                 share,
                 entry: Entry::default(),
-            },
+            }),
         );
         self.touch(id);
     }

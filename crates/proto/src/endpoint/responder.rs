@@ -280,7 +280,7 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
         }
     }
     // Its addresses are indexed by `touch`, as those of any new association.
-    *slot.association = anew;
+    slot.association = anew;
 }
 
 /// Accepts a new peer if there is room; returns whether there is.

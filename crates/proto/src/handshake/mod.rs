@@ -52,8 +52,8 @@ pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'
         };
         parameters.push_supported_address_types(versions(true), versions(false));
     }
-    let vector = association.authentication.as_ref().map(Authentication::ours);
-    push_extensions(&association.extensions, vector, &mut parameters);
+    let vector = association.authentication.as_deref().map(Authentication::ours);
+    push_extensions(&association.extensions, vector.as_ref(), &mut parameters);
     let mut parameters = parameters.finish();
     pad(&mut parameters);
     let pushed = packet.push(&OutboundInit {

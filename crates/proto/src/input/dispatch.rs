@@ -34,7 +34,7 @@ pub(super) fn chunks(
             association.counters.packets_dropped += 1;
             break;
         };
-        let (extensions, authentication) = (&association.extensions, association.authentication.as_ref());
+        let (extensions, authentication) = (&association.extensions, association.authentication.as_deref());
         match guard.admit(extensions, authentication, (&raw, &chunk), packet) {
             Admission::Granted => {}
             Admission::Denied => break,
@@ -54,7 +54,7 @@ pub(super) fn chunks(
             && association.state.takes_data()
         {
             // A restored chunk that is not user data is ignored.
-            let whole = association.transfer.parts.take(part).unwrap_or_default();
+            let whole = association.transfer.take_part(part).unwrap_or_default();
             if let Some(data) = restored(&whole) {
                 on_data(association, now, path, data)?;
                 carried_data = true;

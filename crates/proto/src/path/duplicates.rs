@@ -25,6 +25,9 @@ struct Sent {
 }
 
 impl Duplicates {
+    /// No duplicate has been sent.
+    pub(super) const NONE: Self = Self { sent: None };
+
     /// Bytes of the duplicates in flight.
     pub(crate) fn bytes(&self) -> u64 {
         self.sent.as_ref().map_or(0, |sent| sent.bytes)

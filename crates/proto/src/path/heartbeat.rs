@@ -1,5 +1,6 @@
 //! Heartbeat timer of a path (RFC 9260 §5.4, §8.3). When is the next HEARTBEAT sent, and was the last one acknowledged?
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 use anabranch_types::{Instant, PathId};
@@ -9,7 +10,7 @@ use anabranch_types::{Instant, PathId};
 pub(crate) struct Heartbeat {
     next: Next,
     /// The outstanding heartbeat.
-    unanswered: Option<Unanswered>,
+    unanswered: Option<Box<Unanswered>>,
     /// Whether the next heartbeat is a check.
     check: Option<Check>,
 }
@@ -71,7 +72,7 @@ pub(crate) struct Overdue {
 impl Heartbeat {
     /// The time at which a heartbeat is to be sent, or the outstanding one counts as lost.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        let overdue = self.unanswered.map(|unanswered| unanswered.overdue);
+        let overdue = self.unanswered.as_ref().map(|unanswered| unanswered.overdue);
         overdue.or_else(|| self.next.moment())
     }
 
@@ -99,8 +100,8 @@ impl Heartbeat {
     /// Schedules a heartbeat at once, unless the last one was sent less than `patience` ago and may still be acknowledged. Returns
     /// whether one is sent.
     pub(crate) fn hurry(&mut self, patience: Duration, now: Instant) -> bool {
-        let may_be_answered = |last: Unanswered| last.sent_at + patience > now;
-        if self.unanswered.is_some_and(may_be_answered) {
+        let last = self.unanswered.as_ref();
+        if last.is_some_and(|last| last.sent_at + patience > now) {
             return false;
         }
         self.unanswered = None;
@@ -135,13 +136,13 @@ impl Heartbeat {
     //= rfc9260 8.3-16
     /// Notes that a heartbeat is sent now. The next one is scheduled when this one is acknowledged or overdue.
     pub(crate) fn sent(&mut self, nonce: u64, rto: Duration, now: Instant) {
-        self.unanswered = Some(Unanswered {
+        self.unanswered = Some(Box::new(Unanswered {
             nonce,
             sent_at: now,
             overdue: now + rto,
             excused: false,
             check: self.check.take(),
-        });
+        }));
         self.next = Next::Never;
     }
 

@@ -1,5 +1,6 @@
 //! Join attempts of a path (RFC 5061 §4.2.1): when the next ASCONF with the wildcard address may be sent on it.
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 use anabranch_types::Instant;
@@ -8,15 +9,22 @@ use anabranch_types::Instant;
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// The join attempts of one path since it was last confirmed or proved reachable.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Join {
     /// A heartbeat was overdue, as it is if the peer does not know the source address of the path.
     is_wanted: bool,
-    /// When the outstanding heartbeat on the unconfirmed path would be answered, judging by the round-trip time of another path.
-    answer_due: Option<Instant>,
     /// The peer has the remote address: this path or another one to the same address was confirmed.
     pub(crate) remote_is_proven: bool,
     pub(crate) attempts: u16,
+    /// `None` until one of its times is set.
+    schedule: Option<Box<Schedule>>,
+}
+
+/// Times of join attempts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Schedule {
+    /// When the outstanding heartbeat on the unconfirmed path would be answered, judging by the round-trip time of another path.
+    answer_due: Option<Instant>,
     /// The earliest time of the next attempt; at once if unset.
     next: Option<Instant>,
     wait: Duration,
@@ -34,24 +42,27 @@ impl Join {
 
     /// Notes that a heartbeat is sent on the unconfirmed path, whose answer is expected until `answer_due`.
     pub(crate) fn expect_answer(&mut self, answer_due: Instant) {
-        self.answer_due = Some(answer_due);
+        self.schedule.get_or_insert_default().answer_due = Some(answer_due);
     }
 
     /// The time of the next attempt if a heartbeat was overdue.
     pub(crate) fn due_at(&self) -> Instant {
-        self.next.unwrap_or(Instant::ZERO)
+        let next = self.schedule.as_ref().and_then(|schedule| schedule.next);
+        next.unwrap_or(Instant::ZERO)
     }
 
     /// The time of the next attempt if the heartbeat is not acknowledged within the round-trip time of another path; `None` if no
     /// heartbeat was sent.
     pub(crate) fn early_due_at(&self) -> Option<Instant> {
-        self.answer_due.map(|answer_due| answer_due.max(self.due_at()))
+        let answer_due = self.schedule.as_ref()?.answer_due?;
+        Some(answer_due.max(self.due_at()))
     }
 
     /// Notes an attempt. The next one follows after `timeout`, then after twice the time each.
     pub(crate) fn attempt(&mut self, timeout: Duration, now: Instant) {
-        self.wait = (self.wait * 2).max(timeout).min(MAX_WAIT);
-        self.next = Some(now + self.wait);
+        let schedule = self.schedule.get_or_insert_default();
+        schedule.wait = (schedule.wait * 2).max(timeout).min(MAX_WAIT);
+        schedule.next = Some(now + schedule.wait);
         self.attempts = self.attempts.saturating_add(1);
     }
 }

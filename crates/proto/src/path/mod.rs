@@ -15,11 +15,11 @@ mod mtu;
 mod pairing;
 mod probes;
 mod recovery;
+mod sending;
 mod set;
 mod t3;
 mod tail_probe;
 
-use alloc::boxed::Box;
 use core::time::Duration;
 
 use anabranch_policy::Reachability;
@@ -29,7 +29,7 @@ pub(crate) use anabranch_policy::RttEstimator;
 pub use counters::PathCounters;
 pub(crate) use counters::Tally;
 pub(crate) use damping::Damping;
-pub(crate) use duplicates::Duplicates;
+use duplicates::Duplicates;
 pub use event::{PathChange, PathEvent};
 pub(crate) use heartbeat::{Check, Heartbeat, HeartbeatInfo, ProbeBudget};
 pub(crate) use ids::PathIds;
@@ -39,9 +39,12 @@ pub(crate) use mtu::{MtuSearch, PathMtu};
 pub(crate) use pairing::{MAX_PATHS, pair_addresses, pair_through};
 pub(crate) use probes::ReachabilityProbes;
 pub(crate) use recovery::{ProportionalRate, Recovery};
+pub(crate) use sending::Sending;
 pub(crate) use set::{Arrived, PathSet, Sizes, covers, max_packet};
-pub(crate) use t3::T3;
-pub(crate) use tail_probe::TailProbe;
+use t3::T3;
+use tail_probe::TailProbe;
+
+use crate::on_demand::OnDemand;
 
 /// Minimum silence. Batches, bursts and busy hosts cause shorter pauses between packets.
 const LEAST_SILENCE: Duration = Duration::from_millis(100);
@@ -53,24 +56,16 @@ pub(crate) struct Path {
     pub(crate) addr: PathAddr,
     pub(crate) rtt: RttEstimator,
     pub(crate) loss_rate: LossRate,
-    pub(crate) t3: T3,
+    pub(crate) sending: OnDemand<Sending>,
     pub(crate) heartbeat: Heartbeat,
     pub(crate) probes: ReachabilityProbes,
     pub(crate) damping: Damping,
     /// Path MTU discovery.
     pub(crate) mtu: PathMtu,
-    pub(crate) recovery: Option<Box<Recovery>>,
-    /// Whether one packet may exceed cwnd, for the first fast retransmit (RFC 9260 §7.2.4 step 3).
-    pub(crate) retransmission_credit: bool,
-    /// Whether T3 has expired and no data was acknowledged since: only one packet may be in flight (RFC 9260 §7.2.1, §7.2.3).
-    pub(crate) one_at_a_time: bool,
     /// Time of the last DATA sent.
     pub(crate) data_sent_at: Option<Instant>,
     /// Time of the last acknowledgement of data sent on this path.
     pub(crate) acked_at: Option<Instant>,
-    /// Time at which the loss detection has to run again.
-    pub(crate) loss_check_at: Option<Instant>,
-    pub(crate) tail_probe: TailProbe,
     /// Time of the last packet received on it.
     pub(crate) heard_at: Option<Instant>,
     /// Whether the peer added its remote address by an ASCONF with a wildcard address (RFC 5061 §4.2.1).
@@ -84,12 +79,6 @@ pub(crate) struct Path {
     pub(crate) sacks_doubted: bool,
     /// Whether the application has disabled heartbeats.
     pub(crate) heartbeats_disabled: bool,
-    /// Time at which the burst policy permits the next packet.
-    pub(crate) release_at: Option<Instant>,
-    /// Time before which no new data is sent, by decision of the chunk-rescheduling policy.
-    pub(crate) blocked_until: Option<Instant>,
-    /// Duplicates of chunks that are in flight on other paths.
-    pub(crate) duplicates: Duplicates,
     pub(crate) counters: Tally,
 }
 
@@ -99,14 +88,11 @@ impl Path {
             addr,
             rtt,
             loss_rate: LossRate::default(),
-            t3: T3::default(),
+            sending: OnDemand::default(),
             heartbeat: Heartbeat::default(),
             probes: ReachabilityProbes::default(),
             damping: Damping::default(),
             mtu,
-            recovery: None,
-            retransmission_credit: false,
-            one_at_a_time: false,
             data_sent_at: None,
             acked_at: None,
             heard_at: None,
@@ -116,11 +102,6 @@ impl Path {
             failed_at: None,
             sacks_doubted: false,
             heartbeats_disabled: false,
-            loss_check_at: None,
-            tail_probe: TailProbe::default(),
-            release_at: None,
-            blocked_until: None,
-            duplicates: Duplicates::default(),
             counters: Tally::default(),
         }
     }
@@ -134,7 +115,8 @@ impl Path {
     /// Whether the one packet that is permitted after a timeout has been sent, and neither data was acknowledged since nor T3 has
     /// expired.
     pub(crate) fn waits_for_answer(&self) -> bool {
-        self.one_at_a_time && self.t3.expires().is_some()
+        let sending = self.sending.active();
+        sending.is_some_and(|sending| sending.one_at_a_time && sending.t3.expires().is_some())
     }
 
     /// Whether no packet was received on the path for SRTT plus four times RTTVAR, or plus [`LEAST_SILENCE`] if that is
@@ -166,17 +148,11 @@ impl Path {
 
     /// The earliest deadline of the path.
     pub(crate) fn deadline(&self, tries_sizes: bool) -> Option<Instant> {
-        let deadlines = [
-            self.t3.expires(),
+        earliest([
+            self.sending.active().and_then(Sending::deadline),
             self.heartbeat.deadline(),
             self.mtu.deadline(tries_sizes),
-            self.release_at,
-            self.blocked_until,
-            self.loss_check_at,
-            self.tail_probe.deadline(),
-            self.duplicates.deadline(),
-        ];
-        earliest(deadlines)
+        ])
     }
 }
 

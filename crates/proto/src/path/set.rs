@@ -232,7 +232,9 @@ impl PathSet {
         let backed_off = path.rtt.rto();
         path.rtt.on_sample(sent_at, now);
         if 2 * path.rtt.rto() <= backed_off {
-            path.t3.shorten(path.rtt.rto(), now);
+            if let Some(sending) = path.sending.active_mut() {
+                sending.t3.shorten(path.rtt.rto(), now);
+            }
         }
         self.publish_rtt(id);
     }
@@ -275,6 +277,13 @@ impl PathSet {
         facts.last_sack = number;
     }
 
+    /// Releases memory of paths on which nothing is sent.
+    pub(crate) fn release_memory(&mut self) {
+        for path in &mut self.inner {
+            path.sending.release_if_idle();
+        }
+    }
+
     /// Copies the path MTU of path `id` into its facts.
     pub(crate) fn publish_mtu(&mut self, id: PathId) {
         let at = self.at(id);
@@ -292,7 +301,10 @@ impl PathSet {
 
     /// The first path on which a tail loss probe is due.
     pub(crate) fn tail_probe_due(&self) -> Option<PathId> {
-        let at = self.inner.iter().position(|path| path.tail_probe.is_due())?;
+        let at = self
+            .inner
+            .iter()
+            .position(|path| path.sending.tail_probe.is_due())?;
         Some(self.facts[at].id)
     }
 

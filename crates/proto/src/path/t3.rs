@@ -23,6 +23,9 @@ struct Running {
 }
 
 impl T3 {
+    /// A timer that does not run.
+    pub(super) const STOPPED: Self = Self { running: None };
+
     pub(crate) fn expires(&self) -> Option<Instant> {
         self.running.as_ref().map(|running| running.expires)
     }

@@ -3,6 +3,7 @@
 use alloc::collections::VecDeque;
 
 use crate::message::ReceivedMessage;
+use crate::on_demand::{Idle, OnDemand};
 
 /// Capacity that an empty queue keeps; more would waste memory in associations that are idle after a burst.
 const KEPT_SLOTS: usize = 16;
@@ -10,28 +11,49 @@ const KEPT_SLOTS: usize = 16;
 /// The queue between the protocol and the application.
 #[derive(Debug, Default)]
 pub(super) struct Delivery {
+    queue: OnDemand<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
     messages: VecDeque<ReceivedMessage>,
+}
+
+impl Idle for Queue {
+    const IDLE: &'static Self = &Self {
+        messages: VecDeque::new(),
+    };
+
+    fn is_idle(&self) -> bool {
+        self.messages.is_empty()
+    }
 }
 
 impl Delivery {
     pub(super) fn push(&mut self, message: ReceivedMessage) {
-        self.messages.push_back(message);
+        self.queue.make_mut().messages.push_back(message);
     }
 
     pub(super) fn pop(&mut self) -> Option<ReceivedMessage> {
-        let message = self.messages.pop_front()?;
-        if self.messages.is_empty() && self.messages.capacity() > KEPT_SLOTS {
-            self.messages.shrink_to(KEPT_SLOTS);
+        let messages = &mut self.queue.active_mut()?.messages;
+        let message = messages.pop_front()?;
+        if messages.is_empty() && messages.capacity() > KEPT_SLOTS {
+            messages.shrink_to(KEPT_SLOTS);
         }
         Some(message)
     }
 
+    /// Releases the memory of an empty queue.
+    pub(super) fn release_memory(&mut self) {
+        self.queue.release_if_idle();
+    }
+
     /// Length of each message in bytes.
     pub(super) fn lengths(&self) -> impl Iterator<Item = usize> + '_ {
-        self.messages.iter().map(|message| message.payload.len())
+        self.queue.messages.iter().map(|message| message.payload.len())
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.messages.is_empty()
+        self.queue.messages.is_empty()
     }
 }

@@ -32,6 +32,7 @@ pub(crate) use self::sack::{NonRenegable, SackForm};
 use self::tracker::{NewTsn, Position, Sighting, Tracker};
 use self::window::Window;
 use crate::message::ReceivedMessage;
+use crate::on_demand::OnDemand;
 use crate::user_data::UserData;
 use crate::violation::Violation;
 
@@ -71,18 +72,10 @@ pub(crate) enum DataOutcome {
 /// Counters since the start of the association.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct ReceiveStatistics {
-    /// DATA chunks accepted.
-    pub(crate) chunks: u64,
-    /// Bytes of user data in them.
-    pub(crate) bytes: u64,
-    /// Messages received by the application.
-    pub(crate) messages: u64,
     /// Duplicate DATA chunks.
     pub(crate) duplicates: u64,
     /// DATA chunks dropped for lack of room.
     pub(crate) dropped: u64,
-    /// DATA chunks on invalid streams.
-    pub(crate) invalid_stream: u64,
 }
 
 /// The receiving half of an association. Allocates nothing before the first DATA chunk.
@@ -93,7 +86,7 @@ pub(crate) struct Receiver {
     reassembly: Reassembly,
     delivery: Delivery,
     schedule: AckSchedule,
-    sack: SackWriter,
+    sack: OnDemand<SackWriter>,
     statistics: ReceiveStatistics,
     /// Present if NR-SACKs list only readable TSNs as non-renegable.
     arrivals: Option<Box<Arrivals>>,
@@ -107,7 +100,7 @@ impl Receiver {
             reassembly: Reassembly::new(&config),
             delivery: Delivery::default(),
             schedule: AckSchedule::new(),
-            sack: SackWriter::default(),
+            sack: OnDemand::default(),
             statistics: ReceiveStatistics::default(),
             arrivals: None,
         }
@@ -158,12 +151,19 @@ impl Receiver {
         self.window.memory()
     }
 
+    /// Releases memory that the next SACK would reuse.
+    pub(crate) fn release_memory(&mut self) {
+        self.sack.release_if_idle();
+        self.tracker.release_memory();
+        self.delivery.release_memory();
+    }
+
     /// Frees what cannot be delivered any more, because the association has ended. Complete messages whose turn has come stay.
     pub(crate) fn free_undeliverable(&mut self) {
         self.reassembly.clear();
         self.tracker = Tracker::new(self.tracker.cumulative().next().wrap(), 0);
         self.arrivals = None;
-        self.sack = SackWriter::default();
+        self.sack = OnDemand::default();
         self.window.keep_only(self.delivery.lengths());
     }
 
@@ -202,13 +202,10 @@ impl Receiver {
             //= rfc9260 6.5-2
             Verdict::InvalidStream => {
                 self.acknowledge(tsn, payload.len());
-                self.statistics.invalid_stream += 1;
                 Ok(DataOutcome::InvalidStream)
             }
             Verdict::Take => {
                 self.acknowledge(tsn, payload.len());
-                self.statistics.chunks += 1;
-                self.statistics.bytes += payload.len() as u64;
                 self.take(tsn, data)?;
                 self.window.set_unread(!self.delivery.is_empty());
                 Ok(DataOutcome::Accepted)
@@ -276,7 +273,11 @@ impl Receiver {
         let nothing = IntervalSet::new();
         let readable = self.arrivals.as_deref().map_or(&nothing, Arrivals::readable);
         let known = (&self.tracker, readable);
-        if !self.sack.write(builder, known, a_rwnd, packet_count, form) {
+        if !self
+            .sack
+            .make_mut()
+            .write(builder, known, a_rwnd, packet_count, form)
+        {
             return false;
         }
         self.tracker.forget_duplicates();
@@ -290,7 +291,6 @@ impl Receiver {
         let message = self.delivery.pop()?;
         self.window.release(message.payload.len());
         self.window.set_unread(!self.delivery.is_empty());
-        self.statistics.messages += 1;
         Some(message)
     }
 

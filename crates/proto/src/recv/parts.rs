@@ -9,6 +9,8 @@ use alloc::vec::Vec;
 use anabranch_types::Tsn;
 use anabranch_wire::Part;
 
+use crate::on_demand::Idle;
+
 /// Maximum number of chunks of which parts are stored.
 const MAX_CHUNKS: usize = 32;
 /// Maximum number of stored bytes of all chunks: the maximum length of one chunk.
@@ -20,6 +22,14 @@ const MAX_PARTS: usize = 160;
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     chunks: Vec<Incomplete>,
+}
+
+impl Idle for Parts {
+    const IDLE: &'static Self = &Self { chunks: Vec::new() };
+
+    fn is_idle(&self) -> bool {
+        self.chunks.is_empty()
+    }
 }
 
 #[derive(Debug)]

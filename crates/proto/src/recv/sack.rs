@@ -9,6 +9,7 @@ use anabranch_types::{IntervalSet, UnwrappedTsn};
 use anabranch_wire::{GapBlock, OutboundNrSack, OutboundSack, PacketBuilder};
 
 use super::tracker::Tracker;
+use crate::on_demand::Idle;
 
 /// Which TSNs a SACK reports as non-renegable, so that the peer may free them. The receiver never reneges, but need not announce
 /// it.
@@ -66,6 +67,17 @@ impl SackForm {
 pub(super) struct SackWriter {
     blocks: Vec<GapBlock>,
     kept: Vec<GapBlock>,
+}
+
+impl Idle for SackWriter {
+    const IDLE: &'static Self = &Self {
+        blocks: Vec::new(),
+        kept: Vec::new(),
+    };
+
+    fn is_idle(&self) -> bool {
+        true
+    }
 }
 
 impl SackWriter {

@@ -5,6 +5,8 @@ use alloc::vec::Vec;
 use anabranch_types::{IntervalSet, Tsn, UnwrappedTsn};
 use anabranch_wire::GapBlock;
 
+use crate::on_demand::{Idle, OnDemand};
+
 /// Maximum offset of an accepted TSN from the cumulative TSN, in addition to the size of the buffer in bytes.
 ///
 /// A SACK cannot report TSNs beyond a 16-bit offset (RFC 9260 §3.3.4). At a compliant sender such TSNs stay outstanding, and it has
@@ -60,10 +62,28 @@ fn reach(buffer: u64) -> u64 {
 pub(super) struct Tracker {
     cumulative: UnwrappedTsn,
     highest: UnwrappedTsn,
+    reach: u64,
+    disorder: OnDemand<Disorder>,
+}
+
+/// What did not arrive once and in order.
+#[derive(Debug, Default)]
+struct Disorder {
     /// TSNs above the cumulative TSN; never contains the one directly after it.
     above: IntervalSet,
-    reach: u64,
+    /// TSNs received again, for the next SACK.
     duplicates: Vec<Tsn>,
+}
+
+impl Idle for Disorder {
+    const IDLE: &'static Self = &Self {
+        above: IntervalSet::new(),
+        duplicates: Vec::new(),
+    };
+
+    fn is_idle(&self) -> bool {
+        self.above.is_empty() && self.duplicates.is_empty()
+    }
 }
 
 impl Tracker {
@@ -72,9 +92,8 @@ impl Tracker {
         Self {
             cumulative: before_first,
             highest: before_first,
-            above: IntervalSet::new(),
             reach: reach(buffer),
-            duplicates: Vec::new(),
+            disorder: OnDemand::default(),
         }
     }
 
@@ -111,29 +130,36 @@ impl Tracker {
         if tsn == self.cumulative.next() {
             self.advance_to(tsn);
         } else {
-            self.above.insert(tsn.0..tsn.0 + 1);
+            self.disorder.make_mut().above.insert(tsn.0..tsn.0 + 1);
         }
         !at_the_end
     }
 
     //= rfc9260 6.2-23
     pub(super) fn note_duplicate(&mut self, tsn: Tsn) {
-        if self.duplicates.len() < MAX_DUPLICATES {
-            self.duplicates.push(tsn);
+        if self.disorder.duplicates.len() < MAX_DUPLICATES {
+            self.disorder.make_mut().duplicates.push(tsn);
         }
     }
 
     pub(super) fn forget_duplicates(&mut self) {
-        self.duplicates.clear();
+        if let Some(disorder) = self.disorder.active_mut() {
+            disorder.duplicates.clear();
+        }
+    }
+
+    /// Releases memory that was needed for TSNs out of order.
+    pub(super) fn release_memory(&mut self) {
+        self.disorder.release_if_idle();
     }
 
     pub(super) fn duplicates(&self) -> &[Tsn] {
-        &self.duplicates
+        &self.disorder.duplicates
     }
 
     /// Whether `tsn` was received, or lies before the initial TSN.
     pub(super) fn has(&self, tsn: UnwrappedTsn) -> bool {
-        tsn <= self.cumulative || (tsn <= self.highest && self.above.contains(tsn.0))
+        tsn <= self.cumulative || (tsn <= self.highest && self.disorder.above.contains(tsn.0))
     }
 
     pub(super) fn cumulative(&self) -> UnwrappedTsn {
@@ -142,7 +168,7 @@ impl Tracker {
 
     /// The lowest missing TSN below the highest received one.
     pub(super) fn lowest_missing(&self) -> Option<UnwrappedTsn> {
-        (!self.above.is_empty()).then(|| self.cumulative.next())
+        (!self.disorder.above.is_empty()).then(|| self.cumulative.next())
     }
 
     /// Appends the gap ack blocks, lowest first, up to the offset `reach` and at most `most` of them.
@@ -150,8 +176,9 @@ impl Tracker {
         let cumulative = self.cumulative.0;
         let offset = |tsn: u64| (tsn - cumulative) as u16;
         let is_near = |highest: u64| highest - cumulative <= u64::from(reach);
-        if self.above.max().is_none_or(is_near) {
-            let near = self.above.iter().take(most).map(|range| GapBlock {
+        let above = &self.disorder.above;
+        if above.max().is_none_or(is_near) {
+            let near = above.iter().take(most).map(|range| GapBlock {
                 start: offset(range.start),
                 end: offset(range.end - 1),
             });
@@ -164,7 +191,7 @@ impl Tracker {
     //= rfc9260 3.3.4-2, 3.3.4-3
     fn gap_blocks_within(&self, reach: u16) -> impl Iterator<Item = GapBlock> + '_ {
         let cumulative = self.cumulative.0;
-        self.above.iter().map_while(move |range| {
+        self.disorder.above.iter().map_while(move |range| {
             let start = u16::try_from(range.start - cumulative).ok();
             let end = u16::try_from(range.end - 1 - cumulative).unwrap_or(u16::MAX);
             let start = start.filter(|start| *start <= reach)?;
@@ -177,16 +204,17 @@ impl Tracker {
 
     fn advance_to(&mut self, tsn: UnwrappedTsn) {
         self.cumulative = tsn;
-        let Some(first) = self.above.iter().next() else {
+        let Some(Disorder { above, .. }) = self.disorder.active_mut() else {
             return;
         };
-        if first.start == tsn.0 + 1 {
-            self.cumulative = UnwrappedTsn(first.end - 1);
-            self.above.remove_below(first.end);
+        let first = above.iter().next();
+        if let Some(next) = first.filter(|first| first.start == tsn.0 + 1) {
+            self.cumulative = UnwrappedTsn(next.end - 1);
+            above.remove_below(next.end);
         }
     }
 
     fn is_one_range_too_many(&self, tsn: UnwrappedTsn) -> bool {
-        self.above.range_count() >= MAX_RANGES && !self.has(tsn.next()) && !self.has(tsn.previous())
+        self.disorder.above.range_count() >= MAX_RANGES && !self.has(tsn.next()) && !self.has(tsn.previous())
     }
 }

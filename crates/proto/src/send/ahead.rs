@@ -66,7 +66,7 @@ impl Sender {
         if !is_admitted || chunk.bytes() > max_chunk as u64 || self.looks_old(chunk) {
             return None;
         }
-        let chunk = self.line.take(place)?;
+        let chunk = self.line.make_mut().take(place)?;
         Some(self.put(chunk, ahead.path, now))
     }
 
@@ -124,7 +124,7 @@ impl Sender {
         let chunk = self.streams.cut(stream, payload, scheduler);
         // The packet of a skipped chunk is not known yet, so each one ends a scheduler's turn that lasts for a packet.
         scheduler.on_packet_end();
-        self.line.push(chunk);
+        self.line.make_mut().push(chunk);
         Some(())
     }
 }

@@ -8,12 +8,24 @@ use alloc::collections::VecDeque;
 use anabranch_types::MessageId;
 
 use super::chunk::Chunk;
+use crate::on_demand::Idle;
 
 /// Chunks that have been fragmented and not sent.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     chunks: VecDeque<Chunk>,
     payload: u64,
+}
+
+impl Idle for Line {
+    const IDLE: &'static Self = &Self {
+        chunks: VecDeque::new(),
+        payload: 0,
+    };
+
+    fn is_idle(&self) -> bool {
+        self.is_empty()
+    }
 }
 
 /// A place in the list, and the size of what is in front of it.
@@ -78,10 +90,5 @@ impl Line {
         let chunk = self.chunks.remove(place.at)?;
         self.payload -= chunk.payload_bytes();
         Some(chunk)
-    }
-
-    /// Releases memory. To be called when the list is empty.
-    pub(super) fn shrink(&mut self, keep: usize) {
-        self.chunks.shrink_to(keep);
     }
 }

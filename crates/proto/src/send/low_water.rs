@@ -4,12 +4,25 @@ use alloc::collections::BTreeMap;
 
 use anabranch_types::StreamId;
 
+use crate::on_demand::Idle;
+
 /// The marks of the streams that have one.
 #[derive(Debug, Default)]
 pub(super) struct LowWater {
     marks: BTreeMap<StreamId, Mark>,
     /// Number of streams that have fallen and are not reported yet.
     fallen: u16,
+}
+
+impl Idle for LowWater {
+    const IDLE: &'static Self = &Self {
+        marks: BTreeMap::new(),
+        fallen: 0,
+    };
+
+    fn is_idle(&self) -> bool {
+        self.marks.is_empty()
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +56,11 @@ impl LowWater {
         self.fallen -= u16::from(before.is_some_and(|mark| mark.level == Level::Fallen));
     }
 
-    /// A copy of the marks for empty queues: streams that were above their marks have fallen to them.
-    pub(super) fn for_empty_queues(&self) -> Self {
+    /// A copy of the marks for empty queues: streams that were above their marks have fallen to them. `None` if there are no marks.
+    pub(super) fn for_empty_queues(&self) -> Option<Self> {
+        if self.is_idle() {
+            return None;
+        }
         let mut copy = Self {
             marks: self.marks.clone(),
             fallen: self.fallen,
@@ -52,7 +68,7 @@ impl LowWater {
         for stream in self.marks.keys() {
             copy.fell_to(*stream, 0);
         }
-        copy
+        Some(copy)
     }
 
     /// Whether `stream` has a mark.
@@ -118,7 +134,7 @@ mod tests {
     fn low_water_is_reported_after_a_restart() {
         let mut marks = LowWater::default();
         marks.set(STREAM, 100, 200);
-        let mut restarted = marks.for_empty_queues();
+        let mut restarted = marks.for_empty_queues().expect("a mark is set");
         assert_eq!(restarted.next_fallen(), Some(STREAM));
         assert_eq!((restarted.next_fallen(), restarted.fallen), (None, 0));
     }

@@ -39,6 +39,7 @@ use self::streams::{PeerRoom, Streams};
 use self::window::PeerWindow;
 use crate::config::SackWalks;
 use crate::message::Message;
+use crate::on_demand::OnDemand;
 use crate::user_data::UserData;
 
 /// Entries that each buffer keeps when all data is acknowledged; memory that a burst needed beyond them is released.
@@ -95,12 +96,12 @@ pub(crate) struct Unacknowledged {
 pub(crate) struct Sender {
     streams: Streams,
     /// Skipped chunks, which are sent before other data of `streams`.
-    line: Line,
+    line: OnDemand<Line>,
     /// The started message that must be finished before another one starts, because its chunks need consecutive TSNs.
     begun: Option<MessageId>,
     scoreboard: Scoreboard,
     window: PeerWindow,
-    low_water: LowWater,
+    low_water: OnDemand<LowWater>,
     buffer: u64,
     max_message: usize,
     /// Payload of a full-sized fragment on the path of the last one.
@@ -120,7 +121,7 @@ impl Sender {
     pub(crate) fn new(config: SenderConfig) -> Self {
         Self {
             streams: Streams::new(config.outbound_streams),
-            line: Line::default(),
+            line: OnDemand::default(),
             begun: None,
             scoreboard: Scoreboard::new(
                 config.initial_tsn,
@@ -128,7 +129,7 @@ impl Sender {
                 config.sack_window,
             ),
             window: PeerWindow::new(config.peer_window),
-            low_water: LowWater::default(),
+            low_water: OnDemand::default(),
             buffer: config.buffer,
             max_message: config.max_message,
             full_piece: 0,
@@ -175,7 +176,8 @@ impl Sender {
         let stream = message.stream;
         let id = self.streams.push(message, scheduler);
         if self.low_water.watches(stream) {
-            self.low_water.rose_to(stream, self.queued_on(stream));
+            let queued = self.queued_on(stream);
+            self.low_water.make_mut().rose_to(stream, queued);
         }
         Ok(id)
     }
@@ -277,7 +279,8 @@ impl Sender {
         let binds = !chunk.flags.ending && !self.streams.is_interleaving();
         self.begun = binds.then_some(chunk.message);
         if self.low_water.watches(chunk.stream) {
-            self.low_water.fell_to(chunk.stream, self.queued_on(chunk.stream));
+            let queued = self.queued_on(chunk.stream);
+            self.low_water.make_mut().fell_to(chunk.stream, queued);
         }
         self.scoreboard.send(chunk, path, now)
     }
@@ -414,7 +417,7 @@ impl Sender {
         });
         if self.is_drained() {
             self.streams.shrink(KEPT_WHEN_DRAINED);
-            self.line.shrink(KEPT_WHEN_DRAINED);
+            self.line.release_if_idle();
             self.scoreboard.shrink(KEPT_WHEN_DRAINED);
         }
         self.scoreboard.debug_check();

@@ -17,7 +17,6 @@ impl Sender {
     /// Releases the memory of empty buffers, of which a busy association keeps some. To be called when all data is acknowledged.
     pub(crate) fn release_memory(&mut self) {
         self.streams.shrink(0);
-        self.line.shrink(0);
         self.scoreboard.shrink(0);
     }
 
@@ -59,7 +58,9 @@ impl Sender {
     /// Takes over priorities, weights and low-water marks after a restart of the peer. To be called before any message is queued.
     pub(crate) fn keep_stream_settings(&mut self, before: &Self) {
         self.streams.keep_settings(&before.streams);
-        self.low_water = before.low_water.for_empty_queues();
+        if let Some(marks) = before.low_water.for_empty_queues() {
+            *self.low_water.make_mut() = marks;
+        }
     }
 
     /// Sets the low-water mark of a stream; see [`crate::Association::set_stream_low_water`].
@@ -69,13 +70,13 @@ impl Sender {
     pub(crate) fn set_low_water(&mut self, stream: StreamId, bytes: u64) -> Result<(), SendError> {
         self.check_stream(stream)?;
         let queued = self.queued_on(stream);
-        self.low_water.set(stream, bytes, queued);
+        self.low_water.make_mut().set(stream, bytes, queued);
         Ok(())
     }
 
     /// Takes a stream that has fallen to its low-water mark and was not reported yet.
     pub(crate) fn next_low_stream(&mut self) -> Option<StreamId> {
-        self.low_water.next_fallen()
+        self.low_water.active_mut()?.next_fallen()
     }
 
     /// Unsent bytes of each stream, in the order of streams; empty ones are left out.

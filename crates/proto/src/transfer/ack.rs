@@ -10,7 +10,7 @@
 use core::mem;
 
 use anabranch_policy::{AckSample, PathAck};
-use anabranch_types::{Instant, PathId, Tsn, UnwrappedTsn};
+use anabranch_types::{Instant, IntervalSet, PathId, Tsn, UnwrappedTsn};
 use anabranch_wire::{GapBlock, NrSack, Sack, SackError, ValidSack};
 
 use super::{Effects, Transfer};
@@ -29,7 +29,7 @@ impl Transfer {
         sack: &Sack<'_>,
     ) -> Result<Effects, Violation> {
         self.sample_sack(now, path, sack.cumulative, sack.gap_blocks());
-        let scratch = mem::take(&mut self.sack_scratch);
+        let scratch = self.take_sack_scratch();
         let (known, next) = (self.sender.cumulative(), self.sender.next_tsn());
         let sack = ValidSack::parse(sack, known, next, scratch);
         self.apply_sack(now, path, sack)
@@ -47,7 +47,7 @@ impl Transfer {
     ) -> Result<Effects, Violation> {
         let blocks = sack.gap_blocks().chain(sack.non_renegable_blocks());
         self.sample_sack(now, path, sack.cumulative, blocks);
-        let scratch = mem::take(&mut self.sack_scratch);
+        let scratch = self.take_sack_scratch();
         let (known, next) = (self.sender.cumulative(), self.sender.next_tsn());
         let sack = ValidSack::parse_nr(sack, known, next, scratch);
         self.apply_sack(now, path, sack)
@@ -75,8 +75,15 @@ impl Transfer {
         // Unless agreed, the flags mean nothing (RFC 9260 §3.3.4).
         let packet_count = sack.packet_count.filter(|_| self.packet_counts);
         let effects = self.process_ack(now, path, outcome.cumulative_advanced, packet_count);
-        self.sack_scratch = [sack.blocks, sack.kept];
+        if let Some(scratch) = &mut self.sack_scratch {
+            **scratch = [sack.blocks, sack.kept];
+        }
         Ok(effects)
+    }
+
+    /// Takes the sets of the last SACK for their memory.
+    fn take_sack_scratch(&mut self) -> [IntervalSet; 2] {
+        mem::take(self.sack_scratch.get_or_insert_default())
     }
 
     //= rfc9260 3.3.8-2
@@ -189,10 +196,12 @@ impl Transfer {
                 path.acked_at = Some(now);
                 // After a timeout one packet may be in flight until it is acknowledged (RFC 9260 §7.2.1, §7.2.3), and this one is.
                 // T3 is stopped so that it starts again for the next chunks without the back-off of this packet (§6.3.2).
-                if mem::take(&mut path.one_at_a_time) {
-                    path.t3.stop();
+                if let Some(sending) = path.sending.active_mut() {
+                    if mem::take(&mut sending.one_at_a_time) {
+                        sending.t3.stop();
+                    }
+                    sending.tail_probe.settle();
                 }
-                path.tail_probe.settle();
             }
         }
     }
@@ -202,7 +211,10 @@ impl Transfer {
         let Self { sender, paths, .. } = self;
         for ack in sender.path_acks() {
             let (facts, path) = paths.both_mut(ack.path);
-            let recovery = path.recovery.as_mut();
+            let recovery = path
+                .sending
+                .active_mut()
+                .and_then(|sending| sending.recovery.as_mut());
             if let Some(rate) = recovery.and_then(|recovery| recovery.rate.as_mut()) {
                 rate.on_ack(ack, facts);
             }

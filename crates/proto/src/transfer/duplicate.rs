@@ -41,7 +41,8 @@ impl Transfer {
             facts.duplicated_bytes += chunk.bytes;
             facts.sent_chunks += 1;
             let machinery = self.paths.path_mut(path);
-            machinery.duplicates.sent(chunk.tsn, chunk.bytes, until);
+            let duplicates = &mut machinery.sending.make_mut().duplicates;
+            duplicates.sent(chunk.tsn, chunk.bytes, until);
             machinery.counters.rare().payload_duplicated += payload;
             sendable = sendable.saturating_sub(chunk.bytes);
         }
@@ -51,9 +52,9 @@ impl Transfer {
     fn next_duplicate(&mut self, path: PathId, now: Instant) -> Option<ChunkInFlight> {
         let longest = u64::from(self.paths.fact(path).max_data_chunk);
         loop {
-            let from = self.paths.path(path).duplicates.next();
+            let from = self.paths.path(path).sending.duplicates.next();
             let tsn = self.sender.in_flight_elsewhere(from, path);
-            let duplicates = &mut self.paths.path_mut(path).duplicates;
+            let duplicates = &mut self.paths.path_mut(path).sending.make_mut().duplicates;
             duplicates.set_next(tsn);
             let chunk = self.sender.in_flight_chunk(tsn)?;
             if chunk.bytes <= longest {

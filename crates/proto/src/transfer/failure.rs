@@ -23,7 +23,7 @@ impl Transfer {
         let counts = failover.counts_against_peer(self.paths.fact(path), self.paths.facts());
         if was_confirmed && counts || !self.paths.any_confirmed() {
             self.errors = self.errors.saturating_add(1);
-            effects.peer_is_unreachable = self.errors > self.limits.max_retransmits;
+            effects.peer_is_unreachable = self.errors > self.config.max_retransmits;
         }
         effects
     }
@@ -144,7 +144,9 @@ impl Transfer {
     pub(super) fn heartbeat_proved(&mut self, path: PathId, sent_at: Instant, now: Instant) -> Effects {
         let was_in_doubt = self.is_in_doubt(path);
         let effects = self.proved_alive(path, now);
-        self.paths.path_mut(path).t3.release();
+        if let Some(sending) = self.paths.path_mut(path).sending.active_mut() {
+            sending.t3.release();
+        }
         let tried = self.sender.earliest_outstanding(path);
         if was_in_doubt && tried.is_some_and(|(_, tried_at)| tried_at < sent_at) {
             self.send_again(path, now);

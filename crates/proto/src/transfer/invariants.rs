@@ -32,10 +32,10 @@ impl Transfer {
         let so = (
             self.sender.in_flight(facts.id),
             self.sender.queued(facts.id),
-            path.duplicates.bytes(),
+            path.sending.duplicates.bytes(),
         );
         assert_eq!(told, so, "in flight, held and duplicated on {:?}", facts.id);
-        let has_timer = path.t3.expires().is_some();
+        let has_timer = path.sending.t3.expires().is_some();
         assert!(facts.in_flight == 0 || has_timer, "no T3 on {:?}", facts.id);
     }
 

@@ -32,7 +32,10 @@ impl Transfer {
     /// would leave the path empty (RFC 9260 §7.2.4).
     fn find_losses_on(&mut self, path: PathId, now: Instant) -> Effects {
         let threshold = self.policies.loss.loss_threshold(path, now);
-        self.paths.path_mut(path).loss_check_at = threshold.again_at;
+        let sending = &mut self.paths.path_mut(path).sending;
+        if sending.loss_check_at != threshold.again_at {
+            sending.make_mut().loss_check_at = threshold.again_at;
+        }
         let lost = self.sender.lose(path, threshold);
         if lost.chunks == 0 {
             return Effects::default();
@@ -47,10 +50,10 @@ impl Transfer {
         if lost.chunks > 0 {
             machinery.counters.rare().fast_retransmits += u64::from(lost.chunks);
         }
-        if machinery.recovery.is_some() {
+        if machinery.sending.recovery.is_some() {
             return effects;
         }
-        machinery.retransmission_credit = true;
+        machinery.sending.make_mut().retransmission_credit = true;
         if let Some(highest) = lost.highest {
             self.begin_recovery(path, (highest, lost.bytes), now);
         }
@@ -63,12 +66,13 @@ impl Transfer {
         let (highest, bytes) = lost;
         let outstanding = self.sender.highest_outstanding(path);
         let exit = outstanding.map_or(highest, |outstanding| outstanding.max(highest));
-        let rate = match self.limits.recovery {
+        let rate = match self.config.policies.recovery {
             RecoveryChoice::Window(_) => None,
             // The facts still have the values from before the loss.
             RecoveryChoice::Proportional(_) => Some(ProportionalRate::begin(self.paths.fact(path).in_flight)),
         };
-        self.paths.path_mut(path).recovery = Some(Box::new(Recovery { exit, rate }));
+        let sending = self.paths.path_mut(path).sending.make_mut();
+        sending.recovery = Some(Box::new(Recovery { exit, rate }));
         self.paths.fact_mut(path).in_recovery = true;
         let event = LossEvent {
             path,
@@ -85,6 +89,7 @@ impl Transfer {
         let Some(exit) = self
             .paths
             .path(path)
+            .sending
             .recovery
             .as_ref()
             .map(|recovery| recovery.exit)
@@ -105,15 +110,17 @@ impl Transfer {
     /// Ends recovery on `path`; no packet may exceed its window any more.
     pub(super) fn end_recovery(&mut self, path: PathId) {
         let (facts, machinery) = self.paths.both_mut(path);
-        machinery.recovery = None;
-        machinery.retransmission_credit = false;
+        if let Some(sending) = machinery.sending.active_mut() {
+            sending.recovery = None;
+            sending.retransmission_credit = false;
+        }
         facts.in_recovery = false;
     }
 
     /// Runs loss detection at the time that the loss policy has set, without a SACK.
     pub(super) fn loss_timer(&mut self, now: Instant) -> Effects {
         let is_due = |path: PathId| {
-            let check_at = self.paths.path(path).loss_check_at;
+            let check_at = self.paths.path(path).sending.loss_check_at;
             check_at.is_some_and(|at| at <= now)
         };
         if !self.paths.ids().any(is_due) {

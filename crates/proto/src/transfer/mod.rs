@@ -47,10 +47,9 @@ mod timers;
 mod write;
 mod zero_window;
 
-use core::time::Duration;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
 
-use anabranch_policy::catalog::{ProbingChoice, RecoveryChoice};
-use anabranch_policy::options::RtoParameters;
 use anabranch_policy::{LossEvent, PathFacts, PolicySet, TailProbe};
 use anabranch_types::{Instant, IntervalSet, PathId, Tsn};
 
@@ -62,7 +61,8 @@ use self::progress::Stall;
 use self::split::Splitting;
 use self::zero_window::WindowProbe;
 use crate::config::AssociationConfig;
-use crate::path::{Path, PathSet, ProbeBudget, Sizes};
+use crate::on_demand::OnDemand;
+use crate::path::{Path, PathSet, ProbeBudget};
 use crate::recv::{Parts, Receiver, ReceiverConfig};
 use crate::secrets::Secrets;
 use crate::send::{SackWindow, Sender, SenderConfig};
@@ -75,10 +75,10 @@ pub(crate) struct Transfer {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
     /// Incomplete chunks of the peer, received in parts.
-    pub(crate) parts: Parts,
+    parts: OnDemand<Parts>,
     /// Chunks that are being sent in parts.
     pub(crate) splitting: Splitting,
-    limits: Limits,
+    config: Arc<AssociationConfig>,
     /// Consecutive errors on all paths together (RFC 9260 §8.1).
     pub(crate) errors: u16,
     window_probe: WindowProbe,
@@ -90,28 +90,13 @@ pub(crate) struct Transfer {
     scheduler_wakes: Option<Instant>,
     /// Random numbers for nonces and jitter of heartbeats.
     secrets: Secrets,
-    /// Nonces of reachability probes.
-    probe_secrets: Secrets,
+    /// Number of reachability probes sent, whose nonces are derived from `secrets`.
+    probes_sent: u64,
     /// Whether the flags of SACKs hold the number of packets that they acknowledge.
     packet_counts: bool,
     /// Sets whose memory the next SACK reuses.
-    sack_scratch: [IntervalSet; 2],
+    sack_scratch: Option<Box<[IntervalSet; 2]>>,
     pub(crate) counters: SackCounters,
-}
-
-/// Limits of data transfer, from the configuration.
-#[derive(Clone, Copy, Debug)]
-struct Limits {
-    /// Consecutive errors before the peer is unreachable (RFC 9260 §8.1, §16).
-    max_retransmits: u16,
-    rto: RtoParameters,
-    /// Packet sizes of paths.
-    sizes: Sizes,
-    recovery: RecoveryChoice,
-    /// How far apart reachability probes are; `None` without them.
-    probing: Option<Duration>,
-    /// How long heartbeats may be answered while no data is acknowledged.
-    progress_timeout: Option<Duration>,
 }
 
 /// Counters of SACKs in both directions.
@@ -144,7 +129,7 @@ pub(crate) struct Negotiated {
 
 impl Transfer {
     /// Creates data transfer without any paths.
-    pub(crate) fn new(config: &AssociationConfig, initial: InitialTsns, secrets: Secrets) -> Self {
+    pub(crate) fn new(config: Arc<AssociationConfig>, initial: InitialTsns, secrets: Secrets) -> Self {
         Self {
             paths: PathSet::default(),
             policies: config.build_policies(),
@@ -166,33 +151,20 @@ impl Transfer {
                 interleaving: false,
             })
             .with_nr_sack(config.policies.nr_sack),
-            parts: Parts::default(),
+            parts: OnDemand::default(),
             splitting: Splitting::default(),
-            limits: Limits {
-                max_retransmits: config.max_retransmits,
-                rto: config.rto(),
-                sizes: Sizes {
-                    largest: config.mtu,
-                    choice: config.policies.path_mtu,
-                },
-                recovery: config.policies.recovery,
-                progress_timeout: config.progress_timeout,
-                probing: match config.policies.probing {
-                    ProbingChoice::Heartbeat(_) => None,
-                    ProbingChoice::Frequent(parameters) => Some(parameters.interval),
-                },
-            },
             errors: 0,
             window_probe: WindowProbe::default(),
             stall: None,
             probe_budget: ProbeBudget::default(),
             is_finishing: false,
             scheduler_wakes: None,
-            probe_secrets: secrets.stream_of(b"path probe nonce"),
             secrets,
+            probes_sent: 0,
             packet_counts: false,
-            sack_scratch: [const { IntervalSet::new() }; 2],
+            sack_scratch: None,
             counters: SackCounters::default(),
+            config,
         }
     }
 
@@ -222,14 +194,24 @@ impl Transfer {
     pub(crate) fn stop(&mut self) {
         for id in self.paths.ids() {
             let path = self.paths.path_mut(id);
-            path.t3.stop();
             path.heartbeat = crate::path::Heartbeat::default();
             path.mtu.end();
-            path.release_at = None;
-            path.blocked_until = None;
+            if let Some(sending) = path.sending.active_mut() {
+                sending.t3.stop();
+                sending.release_at = None;
+                sending.blocked_until = None;
+            }
         }
         self.scheduler_wakes = None;
         self.receiver.free_undeliverable();
+    }
+
+    /// Releases the memory of empty buffers and stopped timers. To be called when all data is acknowledged.
+    pub(crate) fn release_memory(&mut self) {
+        self.paths.release_memory();
+        self.sender.release_memory();
+        self.receiver.release_memory();
+        self.sack_scratch = None;
     }
 
     /// Notes a packet that arrived over `path`, which is a transmission opportunity whatever it contains.
@@ -282,9 +264,12 @@ impl Transfer {
         facts.in_flight = self.sender.in_flight(path);
         facts.queued = self.sender.queued(path);
         let oldest = self.sender.earliest_outstanding(path);
-        machinery.t3.follow(oldest, facts.rto, now);
+        if oldest.is_none() && machinery.sending.active().is_none() {
+            return;
+        }
+        machinery.sending.make_mut().t3.follow(oldest, facts.rto, now);
         let probe_at = tail_probe_at(facts, machinery, &*self.policies.tail_probe);
-        machinery.tail_probe.follow(probe_at);
+        machinery.sending.make_mut().tail_probe.follow(probe_at);
     }
 }
 
@@ -296,7 +281,8 @@ fn tail_probe_at(facts: &PathFacts, path: &Path, policy: &dyn TailProbe) -> Opti
     }
     let after = policy.probe_after(facts)?;
     let at = path.data_sent_at.max(path.acked_at)? + after;
-    path.t3
+    path.sending
+        .t3
         .expires()
         .is_some_and(|expires| at < expires)
         .then_some(at)

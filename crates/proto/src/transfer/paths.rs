@@ -15,7 +15,7 @@ impl Transfer {
         for id in self.paths.ids() {
             self.policies.remove_path(id);
         }
-        self.paths = PathSet::new(pairs, self.limits.sizes, self.limits.rto);
+        self.paths = PathSet::new(pairs, self.config.path_sizes(), self.config.rto());
         for id in self.paths.ids() {
             self.policies.add_path(self.paths.fact(id), now);
         }
@@ -28,7 +28,8 @@ impl Transfer {
         // An id to which chunks in the send buffer still refer would credit the new path with data of the old one.
         let id = self.paths.vacant(|id| self.sender.queued(id) == 0)?;
         self.sender.open_path(id);
-        self.paths.insert(id, addr, self.limits.sizes, self.limits.rto);
+        self.paths
+            .insert(id, addr, self.config.path_sizes(), self.config.rto());
         self.policies.add_path(self.paths.fact(id), now);
         self.publish_windows();
         self.schedule_heartbeat(id, now);
@@ -70,7 +71,7 @@ impl Transfer {
 
     /// The longest SCTP packet that the configuration permits on `path`, whatever its path MTU.
     pub(crate) fn largest_packet(&self, path: PathId) -> usize {
-        max_packet(&self.paths.path(path).addr, self.limits.sizes.largest).into()
+        max_packet(&self.paths.path(path).addr, self.config.mtu).into()
     }
 
     /// The path event of this change of `path`.

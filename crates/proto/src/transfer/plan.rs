@@ -62,7 +62,7 @@ impl Transfer {
                 return Some((path, probe));
             }
             // The tail has been acknowledged or lost meanwhile, or the path is unusable.
-            self.paths.path_mut(path).tail_probe.leave();
+            self.paths.path_mut(path).sending.make_mut().tail_probe.leave();
         }
         match self.decide(now) {
             Decision::Send(path, data) => return Some((path, data)),
@@ -181,7 +181,7 @@ impl Transfer {
         let mut granted = PathIds::default();
         for id in self.paths.ids() {
             let (facts, machinery) = self.paths.both_mut(id);
-            if machinery.retransmission_credit && facts.sendable == 0 {
+            if machinery.sending.retransmission_credit && facts.sendable == 0 {
                 facts.sendable = u64::from(facts.max_data_chunk);
                 granted.insert(id);
             }

@@ -16,7 +16,7 @@ impl Transfer {
     /// The interval between probes of a path; `None` if none are sent: all data is acknowledged, or the shutdown has begun.
     fn probe_interval(&self) -> Option<Duration> {
         let is_wanted = !self.is_finishing && !self.sender.is_drained();
-        self.limits.probing.filter(|_| is_wanted)
+        self.config.probe_interval().filter(|_| is_wanted)
     }
 
     /// The time at which the next probe is due.
@@ -51,14 +51,15 @@ impl Transfer {
 
     /// Notes that T3 expired on `path`. Without probes no pauses are needed, because heartbeats are rare.
     pub(super) fn damp(&mut self, path: PathId, now: Instant) {
-        if self.limits.probing.is_some() {
+        if self.config.probe_interval().is_some() {
             self.paths.path_mut(path).damping.timed_out(now);
         }
     }
 
     /// Writes a probe into a packet for `path`, if it fits.
     pub(super) fn write_probe(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, now: Instant) {
-        let nonce = self.probe_secrets.number();
+        self.probes_sent += 1;
+        let nonce = self.secrets.numbered(b"path probe nonce", self.probes_sent);
         let info = HeartbeatInfo { path, nonce }.encode();
         if packet.push(&Heartbeat { info: &info }).is_ok() {
             self.paths.path_mut(path).probes.sent(nonce, now);

@@ -28,7 +28,7 @@ impl Transfer {
     /// Handles a HEARTBEAT ACK: the association ends if the series has reached the progress timeout.
     pub(super) fn answered_without_progress(&mut self, now: Instant) -> Effects {
         let mut effects = Effects::default();
-        let Some(timeout) = self.limits.progress_timeout else {
+        let Some(timeout) = self.config.progress_timeout else {
             return effects;
         };
         // A peer whose receive buffer is full acknowledges no data either (RFC 9260 §6.1 A).

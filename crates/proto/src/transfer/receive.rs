@@ -1,7 +1,9 @@
 //! Received data. How is a DATA chunk handled, and when is it acknowledged?
 
+use alloc::vec::Vec;
+
 use anabranch_types::{Instant, PathId};
-use anabranch_wire::PacketBuilder;
+use anabranch_wire::{PacketBuilder, Part};
 
 use super::Transfer;
 use crate::recv::{DataOutcome, SackForm};
@@ -9,6 +11,13 @@ use crate::user_data::UserData;
 use crate::violation::Violation;
 
 impl Transfer {
+    /// Adds a part of a chunk. Returns the whole chunk if this part completes it.
+    pub(crate) fn take_part(&mut self, part: &Part<'_>) -> Option<Vec<u8>> {
+        let whole = self.parts.make_mut().take(part);
+        self.parts.release_if_idle();
+        whole
+    }
+
     /// Handles a DATA chunk that arrived over `path`.
     ///
     /// # Errors

@@ -73,11 +73,11 @@ impl Transfer {
         let owed = self.sender.earliest_outstanding(path);
         let is_silent = !self.paths.path(path).answered_lately(now);
         let is_checked = owed.is_none() && is_silent && self.check(path, now);
-        let machinery = self.paths.path_mut(path);
-        if is_checked && machinery.one_at_a_time {
-            machinery.t3.hold();
+        let sending = self.paths.path_mut(path).sending.make_mut();
+        if is_checked && sending.one_at_a_time {
+            sending.t3.hold();
         } else {
-            machinery.t3.run_on(owed);
+            sending.t3.run_on(owed);
         }
     }
 
@@ -95,12 +95,14 @@ impl Transfer {
     /// Applies the penalty of the policy to the path of the blocking chunk; a path that is paused already gets none.
     fn penalize(&mut self, stuck: &StuckChunk, penalty: ReschedulePenalty, now: Instant) {
         let path = stuck.path;
-        if !self.paths.contains(path) || self.paths.path(path).blocked_until.is_some() {
+        if !self.paths.contains(path) || self.paths.path(path).sending.blocked_until.is_some() {
             return;
         }
         match penalty {
             ReschedulePenalty::Nothing => {}
-            ReschedulePenalty::Blocked(time) => self.paths.path_mut(path).blocked_until = Some(now + time),
+            ReschedulePenalty::Blocked(time) => {
+                self.paths.path_mut(path).sending.make_mut().blocked_until = Some(now + time);
+            }
             ReschedulePenalty::WindowCut => {
                 self.begin_recovery(path, (stuck.tsn, stuck.bytes), now);
                 self.publish_windows();

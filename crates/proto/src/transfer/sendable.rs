@@ -76,10 +76,11 @@ struct Wanted {
 fn allot(facts: &mut PathFacts, path: &mut Path, wanted: Wanted, burst: &mut dyn BurstPolicy, now: Instant) {
     facts.sendable = 0;
     facts.pacing_limited = false;
-    if wanted.share == 0 || !facts.is_usable() || path.blocked_until.is_some() {
+    if wanted.share == 0 || !facts.is_usable() || path.sending.blocked_until.is_some() {
         return;
     }
-    let rate = path.recovery.as_ref().and_then(|recovery| recovery.rate.as_ref());
+    let recovery = path.sending.recovery.as_ref();
+    let rate = recovery.and_then(|recovery| recovery.rate.as_ref());
     let window = rate.map_or(facts.cwnd, |rate| rate.limit(facts.cwnd));
     let filled = facts.in_flight + facts.duplicated_bytes;
     // A window that is not full takes a whole packet: RFC 9260 §6.1 B lets the flight size grow to cwnd + (PMDCS − 1). Otherwise
@@ -92,9 +93,10 @@ fn allot(facts: &mut PathFacts, path: &mut Path, wanted: Wanted, burst: &mut dyn
     }
     let open = (window - filled).max(u64::from(facts.max_data_chunk));
     let burst = burst.allowance(facts, now);
-    path.release_at = burst.again_at.filter(|_| burst.bytes == 0);
+    let release_at = burst.again_at.filter(|_| burst.bytes == 0);
+    path.sending.make_mut().release_at = release_at;
     // Whether queued data would fill the window. If not, the path is limited by the application and not by pacing.
     let would_fill = filled + wanted.waiting + u64::from(facts.max_data_chunk) > window;
-    facts.pacing_limited = path.release_at.is_some() && would_fill;
+    facts.pacing_limited = release_at.is_some() && would_fill;
     facts.sendable = open.min(wanted.share).min(burst.bytes);
 }

@@ -11,6 +11,7 @@ use anabranch_types::{Instant, PathId, Tsn};
 use anabranch_wire::{Chunk, Chunks, CommonHeader, PacketBuilder, Part};
 
 use super::Transfer;
+use crate::on_demand::{Idle, OnDemand};
 
 /// A chunk of which not all parts have been sent.
 #[derive(Debug)]
@@ -28,7 +29,18 @@ struct Divided {
 pub(crate) struct Splitting {
     /// Whether the peer supports PART chunks.
     is_agreed: bool,
-    divided: VecDeque<Divided>,
+    divided: OnDemand<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue(VecDeque<Divided>);
+
+impl Idle for Queue {
+    const IDLE: &'static Self = &Self(VecDeque::new());
+
+    fn is_idle(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 impl Splitting {
@@ -53,7 +65,7 @@ impl Splitting {
             Ok(Chunk::IData(data)) => data.tsn,
             _ => return,
         };
-        self.divided.push_back(Divided {
+        self.divided.make_mut().0.push_back(Divided {
             path,
             tsn,
             bytes: raw.bytes.to_vec(),
@@ -71,7 +83,7 @@ impl Transfer {
         may_probe: bool,
         now: Instant,
     ) -> Option<(PathId, usize)> {
-        if !self.splitting.divided.is_empty()
+        if !self.splitting.divided.0.is_empty()
             && let Some(written) = self.write_part(header, buffer, now)
         {
             return Some(written);
@@ -89,10 +101,9 @@ impl Transfer {
     ) -> Option<(PathId, usize)> {
         // Chunks whose path was removed are retransmitted on another one.
         let paths = &self.paths;
-        self.splitting
-            .divided
-            .retain(|divided| paths.contains(divided.path));
-        let mut divided = self.splitting.divided.pop_front()?;
+        let queue = &mut self.splitting.divided.active_mut()?.0;
+        queue.retain(|divided| paths.contains(divided.path));
+        let mut divided = queue.pop_front()?;
         let limit = self.paths.fact(divided.path).max_packet;
         let mut builder = PacketBuilder::new(buffer, header, limit.into());
         let bytes = &divided.bytes[divided.sent..];
@@ -113,8 +124,9 @@ impl Transfer {
         divided.sent += bytes.len();
         let path = divided.path;
         if divided.sent < divided.bytes.len() {
-            self.splitting.divided.push_front(divided);
+            self.splitting.divided.make_mut().0.push_front(divided);
         }
+        self.splitting.divided.release_if_idle();
         Some((path, size))
     }
 }

@@ -14,17 +14,18 @@ impl Transfer {
     /// Handles T3-rtx of `path` if it has expired: all outstanding data is lost, cwnd falls to one packet, and the RTO doubles (RFC
     /// 9260 §6.3.3 E1 to E3).
     pub(super) fn t3_timer(&mut self, path: PathId, now: Instant) -> Effects {
-        let expires = self.paths.path(path).t3.expires();
+        let expires = self.paths.path(path).sending.t3.expires();
         if expires.is_none_or(|expires| expires > now) {
             return Effects::default();
         }
         let lost = self.sender.lose_all(path);
         self.end_recovery(path);
         let machinery = self.paths.path_mut(path);
-        machinery.t3.stop();
         machinery.rtt.back_off();
-        machinery.loss_check_at = None;
-        machinery.tail_probe.settle();
+        let sending = machinery.sending.make_mut();
+        sending.t3.stop();
+        sending.loss_check_at = None;
+        sending.tail_probe.settle();
         machinery.counters.rare().timeouts += 1;
         self.paths.publish_rtt(path);
         self.policies.loss.on_timeout(path);
@@ -50,7 +51,7 @@ impl Transfer {
     /// unless SACKs keep arriving.
     fn window_probe_timed_out(&mut self, path: PathId, answered: Option<Instant>) -> bool {
         let machinery = self.paths.path_mut(path);
-        machinery.one_at_a_time = true;
+        machinery.sending.make_mut().one_at_a_time = true;
         answered.is_none_or(|at| !machinery.was_silent_since(at))
     }
 
@@ -66,7 +67,7 @@ impl Transfer {
         // A policy whose window has room for more permits more to be sent.
         let window = self.policies.congestion.cwnd(path);
         let (facts, machinery) = self.paths.both_mut(path);
-        machinery.one_at_a_time = window <= u64::from(facts.max_data_chunk);
+        machinery.sending.make_mut().one_at_a_time = window <= u64::from(facts.max_data_chunk);
         self.doubt_mtu(path, now)
     }
 }

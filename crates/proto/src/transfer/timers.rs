@@ -34,13 +34,15 @@ impl Transfer {
 
     fn path_timers(&mut self, path: PathId, now: Instant) -> Effects {
         let (facts, machinery) = self.paths.both_mut(path);
-        machinery.blocked_until.take_if(|blocked| *blocked <= now);
-        machinery.tail_probe.expire(now);
-        if machinery.release_at.take_if(|release| *release <= now).is_some() {
-            facts.pacing_limited = false;
+        if let Some(sending) = machinery.sending.active_mut() {
+            sending.blocked_until.take_if(|blocked| *blocked <= now);
+            sending.tail_probe.expire(now);
+            if sending.release_at.take_if(|release| *release <= now).is_some() {
+                facts.pacing_limited = false;
+            }
+            sending.duplicates.expire(now);
+            facts.duplicated_bytes = sending.duplicates.bytes();
         }
-        machinery.duplicates.expire(now);
-        facts.duplicated_bytes = machinery.duplicates.bytes();
         let mut effects = self.heartbeat_timer(path, now);
         if effects.peer_is_unreachable {
             return effects;

@@ -118,7 +118,7 @@ impl Transfer {
         }
         if packet.len() > before || stands_alone {
             let machinery = self.paths.path_mut(path);
-            machinery.tail_probe.leave();
+            machinery.sending.make_mut().tail_probe.leave();
             machinery.counters.rare().tail_probes += 1;
         }
     }
@@ -145,7 +145,7 @@ impl Transfer {
         let payload = chunk.payload().len() as u64;
         push_data(packet, &chunk);
         let machinery = self.paths.path_mut(path);
-        machinery.retransmission_credit = false;
+        machinery.sending.make_mut().retransmission_credit = false;
         machinery.counters.rare().payload_retransmitted += payload;
         self.paths.fact_mut(path).sent_chunks += 1;
         if lost.lost_on != path && self.paths.contains(lost.lost_on) {
@@ -237,7 +237,7 @@ impl Transfer {
         let before = self.paths.fact(path).in_flight;
         self.follow_path(path, now);
         let sent = self.paths.fact(path).in_flight.saturating_sub(before);
-        let recovery = self.paths.path_mut(path).recovery.as_mut();
+        let recovery = self.paths.path_mut(path).sending.make_mut().recovery.as_mut();
         if let Some(rate) = recovery.and_then(|recovery| recovery.rate.as_mut()) {
             rate.on_sent(sent);
         }

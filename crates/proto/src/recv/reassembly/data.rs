@@ -10,6 +10,7 @@ use super::Verdict;
 use super::fragments::{self, Fragment, Fragments};
 use super::ordered::{Count as _, StreamOrder, Turn};
 use crate::message::ReceivedMessage;
+use crate::on_demand::{Idle, OnDemand};
 use crate::recv::delivery::Delivery;
 use crate::recv::tracker::Tracker;
 use crate::recv::window::Window;
@@ -45,17 +46,33 @@ impl Label {
 /// Incomplete messages, and ordered messages that wait for earlier ones.
 #[derive(Debug)]
 pub(in crate::recv) struct DataReassembly {
-    fragments: Fragments<UnwrappedTsn>,
-    order: StreamOrder<Ssn>,
+    received: OnDemand<Received>,
     max_message: usize,
     inbound_streams: u16,
+}
+
+/// What has been received; the idle state is that before the first message.
+#[derive(Debug, Default)]
+struct Received {
+    fragments: Fragments<UnwrappedTsn>,
+    order: StreamOrder<Ssn>,
+}
+
+impl Idle for Received {
+    const IDLE: &'static Self = &Self {
+        fragments: Fragments::NONE,
+        order: StreamOrder::FIRST,
+    };
+
+    fn is_idle(&self) -> bool {
+        self.fragments.is_empty() && self.order.is_first()
+    }
 }
 
 impl DataReassembly {
     pub(super) fn new(max_message: usize, inbound_streams: u16) -> Self {
         Self {
-            fragments: Fragments::default(),
-            order: StreamOrder::default(),
+            received: OnDemand::default(),
             max_message,
             inbound_streams,
         }
@@ -68,8 +85,7 @@ impl DataReassembly {
 
     /// Removes all that waits for more.
     pub(super) fn clear(&mut self) {
-        self.fragments = Fragments::default();
-        self.order = StreamOrder::default();
+        self.received = OnDemand::default();
     }
 
     /// Checks a new chunk without changing anything.
@@ -81,20 +97,20 @@ impl DataReassembly {
     ) -> Result<Verdict, Violation> {
         let exists = data.stream.0 < self.inbound_streams;
         // Fragments on an invalid stream are not kept, so a later fragment of the same message has no predecessor.
-        if !exists && !self.fragments.touch(tsn) {
+        let Received { fragments, order } = &*self.received;
+        if !exists && !fragments.touch(tsn) {
             return Ok(Verdict::InvalidStream);
         }
         let whole = data.flags.beginning && data.flags.ending;
-        if !whole || !self.fragments.is_empty() {
-            self.fragments
-                .check(&fragment(data, tsn), self.max_message, |tsn| tracker.has(tsn))?;
+        if !whole || !fragments.is_empty() {
+            fragments.check(&fragment(data, tsn), self.max_message, |tsn| tracker.has(tsn))?;
         } else if data.payload.len() > self.max_message {
             return Err(fragments::TOO_LARGE);
         }
         if !exists {
             return Ok(Verdict::InvalidStream);
         }
-        if data.flags.unordered || self.order.turn(data.stream, data.ssn) != Turn::Past {
+        if data.flags.unordered || order.turn(data.stream, data.ssn) != Turn::Past {
             return Ok(Verdict::Take);
         }
         // By serial arithmetic an SSN "before" the expected one is old, or at least 2^15 messages ahead (RFC 9260 §1.6). With TSNs
@@ -107,7 +123,7 @@ impl DataReassembly {
     }
 
     pub(super) fn expected(&self, stream: StreamId) -> Ssn {
-        self.order.expected(stream)
+        self.received.order.expected(stream)
     }
 
     //= rfc9260 3.3.1-2, 3.3.1-3, 6.6-3
@@ -124,7 +140,12 @@ impl DataReassembly {
         let (ppid, payload) = if data.flags.beginning && data.flags.ending {
             (data.ppid, piece)
         } else {
-            let Some(joined) = self.fragments.insert(fragment(data, tsn), piece) else {
+            let Some(joined) = self
+                .received
+                .make_mut()
+                .fragments
+                .insert(fragment(data, tsn), piece)
+            else {
                 return Ok(());
             };
             window.join(joined.pieces);
@@ -142,7 +163,10 @@ impl DataReassembly {
             delivery.push(message);
             return Ok(());
         }
-        self.order.deliver(data.ssn, message, delivery)
+        self.received
+            .make_mut()
+            .order
+            .deliver(data.ssn, message, delivery)
     }
 }
 

@@ -101,13 +101,15 @@ pub(super) struct Fragments<P: Place> {
 
 impl<P: Place> Default for Fragments<P> {
     fn default() -> Self {
-        Self {
-            runs: BTreeMap::new(),
-        }
+        Self::NONE
     }
 }
 
 impl<P: Place> Fragments<P> {
+    pub(super) const NONE: Self = Self {
+        runs: BTreeMap::new(),
+    };
+
     pub(super) fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }

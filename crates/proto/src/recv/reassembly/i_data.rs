@@ -14,6 +14,7 @@ use super::Verdict;
 use super::fragments::{self, Fragment, Fragments};
 use super::ordered::{Count as _, StreamOrder, Turn};
 use crate::message::ReceivedMessage;
+use crate::on_demand::{Idle, OnDemand};
 use crate::recv::delivery::Delivery;
 use crate::recv::window::Window;
 use crate::violation::Violation;
@@ -73,11 +74,29 @@ struct Begun {
 /// Incomplete messages, and ordered messages that wait for earlier ones.
 #[derive(Debug)]
 pub(in crate::recv) struct IDataReassembly {
+    received: OnDemand<Received>,
+    max_message: usize,
+    inbound_streams: u16,
+}
+
+/// What has been received; the idle state is that before the first message.
+#[derive(Debug, Default)]
+struct Received {
     fragments: Fragments<Place>,
     begun: BTreeMap<Key, Begun>,
     order: StreamOrder<Mid>,
-    max_message: usize,
-    inbound_streams: u16,
+}
+
+impl Idle for Received {
+    const IDLE: &'static Self = &Self {
+        fragments: Fragments::NONE,
+        begun: BTreeMap::new(),
+        order: StreamOrder::FIRST,
+    };
+
+    fn is_idle(&self) -> bool {
+        self.fragments.is_empty() && self.begun.is_empty() && self.order.is_first()
+    }
 }
 
 /// The maximum message length whose fragments can be numbered.
@@ -92,9 +111,7 @@ const fn countable(max_message: usize) -> usize {
 impl IDataReassembly {
     pub(super) fn new(max_message: usize, inbound_streams: u16) -> Self {
         Self {
-            fragments: Fragments::default(),
-            begun: BTreeMap::new(),
-            order: StreamOrder::default(),
+            received: OnDemand::default(),
             max_message: countable(max_message),
             inbound_streams,
         }
@@ -107,9 +124,7 @@ impl IDataReassembly {
 
     /// Removes all that waits for more.
     pub(super) fn clear(&mut self) {
-        self.fragments = Fragments::default();
-        self.order = StreamOrder::default();
-        self.begun = BTreeMap::new();
+        self.received = OnDemand::default();
     }
 
     /// Checks a new chunk without changing anything.
@@ -119,7 +134,8 @@ impl IDataReassembly {
         }
         // Every message has its own MID, so a MID that was delivered, or belongs to a complete message that waits, is a repetition.
         if !data.unordered
-            && (self.order.turn(data.stream, data.mid) == Turn::Past || self.order.has(data.stream, data.mid))
+            && (self.received.order.turn(data.stream, data.mid) == Turn::Past
+                || self.received.order.has(data.stream, data.mid))
         {
             return Err(Mid::USED_TWICE);
         }
@@ -128,7 +144,7 @@ impl IDataReassembly {
             return Err(WITHOUT_BEGINNING);
         }
         let Place { message, fsn } = place(data);
-        let begun = self.begun.get(&message);
+        let begun = self.received.begun.get(&message);
         let bytes = begun.map_or(0, |begun| begun.bytes) + data.payload.len();
         // Each fragment has at least one byte, so an FSN beyond the limit means a message beyond it.
         if bytes > self.max_message || fsn as usize >= self.max_message {
@@ -143,7 +159,7 @@ impl IDataReassembly {
     /// Checks a fragment against the received ones of its message.
     fn fits(&self, data: &IData<'_>, begun: &Begun) -> Result<(), Violation> {
         let place = place(data);
-        if self.fragments.has(place) {
+        if self.received.fragments.has(place) {
             return Err(FRAGMENT_TWICE);
         }
         let is_behind = begun.ends && place.fsn > begun.highest;
@@ -155,7 +171,7 @@ impl IDataReassembly {
     }
 
     pub(super) fn expected(&self, stream: StreamId) -> Mid {
-        self.order.expected(stream)
+        self.received.order.expected(stream)
     }
 
     /// Adds the chunk, and delivers all messages that become deliverable by it.
@@ -185,13 +201,17 @@ impl IDataReassembly {
             delivery.push(message);
             return Ok(());
         }
-        self.order.deliver(data.mid, message, delivery)
+        self.received
+            .make_mut()
+            .order
+            .deliver(data.mid, message, delivery)
     }
 
     /// Adds a fragment; returns the message and its PPID if it is complete now.
     fn join(&mut self, data: &IData<'_>, piece: Bytes, window: &mut Window) -> Option<(Ppid, Bytes)> {
         let place = place(data);
-        let begun = self.begun.entry(place.message).or_insert_with(|| {
+        let received = self.received.make_mut();
+        let begun = received.begun.entry(place.message).or_insert_with(|| {
             window.hold(0);
             Begun {
                 ppid: Ppid::default(),
@@ -206,8 +226,8 @@ impl IDataReassembly {
         if let FragmentPlace::First(ppid) = data.place {
             begun.ppid = ppid;
         }
-        let joined = self.fragments.insert(fragment(data), piece)?;
-        let begun = self.begun.remove(&place.message)?;
+        let joined = received.fragments.insert(fragment(data), piece)?;
+        let begun = received.begun.remove(&place.message)?;
         window.join(joined.pieces + 1);
         Some((begun.ppid, joined.payload))
     }

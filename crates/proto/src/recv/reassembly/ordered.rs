@@ -80,6 +80,17 @@ fn key(stream: StreamId, number: impl Count) -> u64 {
 }
 
 impl<N: Count> StreamOrder<N> {
+    /// The first message of each stream is expected.
+    pub(super) const FIRST: Self = Self {
+        pages: Vec::new(),
+        waiting: BTreeMap::new(),
+    };
+
+    /// Whether the first message of each stream is expected, and none waits.
+    pub(super) fn is_first(&self) -> bool {
+        self.pages.is_empty() && self.waiting.is_empty()
+    }
+
     pub(super) fn turn(&self, stream: StreamId, number: N) -> Turn {
         let expected = self.expected(stream);
         if number == expected {

@@ -37,8 +37,9 @@ impl Scoreboard {
         let above = cumulative.next().0;
         let end = self.ring.next_tsn().0;
         debug_assert!(above <= end, "acknowledges what was never sent");
-        let before = mem::take(&mut self.reported);
-        let mut after = mem::take(&mut self.spare);
+        let gaps = self.gaps.active_mut();
+        let lists = gaps.map(|gaps| (mem::take(&mut gaps.reported), mem::take(&mut gaps.spare)));
+        let (mut before, mut after) = lists.unwrap_or_default();
         // A SACK lists only as many blocks as fit into its packet, the lowest first (RFC 9260 §6.7). TSNs above the last block keep
         // their state, because treating them as reneged would retransmit data that has arrived (ADR 0024).
         let scope = self.sack_window.next(above..end, blocks);
@@ -54,10 +55,13 @@ impl Scoreboard {
         let reneged = self.find(&report, now);
         self.path_acks.keep_news();
         self.finish_arrivals();
-        // The two lists change places, so that a SACK allocates nothing.
-        self.reported = after;
-        self.spare = before;
-        self.spare.clear();
+        if !after.is_empty() || self.gaps.active_mut().is_some() {
+            // The two lists change places, so that a SACK allocates nothing.
+            before.clear();
+            let gaps = self.gaps.make_mut();
+            gaps.reported = after;
+            gaps.spare = before;
+        }
         Applied {
             reneged,
             retains_unreported: retained || insisted,
@@ -104,7 +108,8 @@ impl Scoreboard {
     /// missing blocks do not mean that the receiver has reneged.
     pub(crate) fn apply_cumulative(&mut self, cumulative: UnwrappedTsn) {
         let above = cumulative.next().0;
-        let mut reported = mem::take(&mut self.reported);
+        let gaps = self.gaps.active_mut();
+        let mut reported = gaps.map(|gaps| mem::take(&mut gaps.reported)).unwrap_or_default();
         let through = self.ring.base().0..above.min(self.ring.next_tsn().0);
         self.path_acks.clear();
         for tsn in difference(once(through), reported.iter().cloned()).flatten() {
@@ -116,8 +121,10 @@ impl Scoreboard {
             block.start = block.start.max(above);
             !block.is_empty()
         });
-        self.reported = reported;
-        self.kept.remove_below(above);
+        if let Some(gaps) = self.gaps.active_mut() {
+            gaps.reported = reported;
+            gaps.kept.remove_below(above);
+        }
     }
 
     /// Ends the measurements of in-order delivery that this SACK completes. A path without newly acknowledged chunks gives no sample,

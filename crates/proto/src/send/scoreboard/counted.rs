@@ -26,7 +26,7 @@ impl Scoreboard {
             }
             SackHandlingChoice::OutstandingArray(size) => {
                 let noted = self.count_missing(report, size);
-                let beyond = contested.end - self.walks.missing_below.0;
+                let beyond = contested.end - self.walks.memory.missing_below.0;
                 length(&report.through) + length(&contested) + noted + beyond
             }
         };
@@ -42,18 +42,18 @@ impl Scoreboard {
         let contested = report.contested();
         let mut missing = 0;
         let mut known_below = contested.start;
-        self.walks.missing_below = UnwrappedTsn(contested.end);
+        self.walks.memory.make_mut().missing_below = UnwrappedTsn(contested.end);
         for block in report.blocks.iter().chain([&(contested.end..contested.end)]) {
             let hole = block.start.saturating_sub(known_below);
             if missing + hole > limit {
-                self.walks.missing_below = UnwrappedTsn(known_below + (limit - missing));
+                self.walks.memory.make_mut().missing_below = UnwrappedTsn(known_below + (limit - missing));
                 missing = limit;
                 break;
             }
             missing += hole;
             known_below = known_below.max(block.end);
         }
-        self.walks.missing_counted = missing;
+        self.walks.memory.make_mut().missing_counted = missing;
         missing
     }
 
@@ -64,8 +64,8 @@ impl Scoreboard {
             SackHandlingChoice::Indexed(_) => return,
             SackHandlingChoice::Scan(_) => self.ring.base(),
             SackHandlingChoice::OutstandingArray(_) => {
-                self.walks.visited += self.walks.missing_counted;
-                self.walks.missing_below.max(self.ring.base())
+                self.walks.visited += self.walks.memory.missing_counted;
+                self.walks.memory.missing_below.max(self.ring.base())
             }
         };
         let mut end = start.max(self.judged_below().min(self.ring.next_tsn()));

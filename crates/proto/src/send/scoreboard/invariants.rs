@@ -20,7 +20,7 @@ impl Scoreboard {
             self.total_in_flight() <= self.total_queued(),
             "in flight but not queued"
         );
-        assert!(self.spare.is_empty(), "only memory");
+        assert!(self.gaps.spare.is_empty(), "only memory");
         if self.ring.is_empty() {
             assert_eq!(
                 (self.total_queued(), self.payload_held),
@@ -28,9 +28,9 @@ impl Scoreboard {
                 "bytes of nothing"
             );
             assert!(
-                self.reported.is_empty()
+                self.gaps.reported.is_empty()
                     && self.flights.each_first_lost().next().is_none()
-                    && self.kept.is_empty(),
+                    && self.gaps.kept.is_empty(),
                 "reports of nothing"
             );
         }
@@ -78,6 +78,7 @@ mod exhaustive {
             );
 
             let reported: Vec<_> = self
+                .gaps
                 .reported
                 .iter()
                 .cloned()
@@ -92,7 +93,7 @@ mod exhaustive {
             let kept: Vec<_> = records().filter(|(_, sent)| sent.state == State::Kept).collect();
             assert!(kept.iter().all(|(_, sent)| sent.chunk.payload.is_empty()));
             let kept: IntervalSet = kept.iter().map(|(tsn, _)| tsn.0..tsn.0 + 1).collect();
-            assert_eq!(self.kept, kept);
+            assert_eq!(self.gaps.kept, kept);
             (0..self.flights.len()).for_each(|path| self.check_path(PathId(path as u8)));
         }
 
@@ -130,7 +131,7 @@ mod exhaustive {
 
         /// Allocated memory of the buffers in bytes.
         pub(crate) fn capacity_in_bytes(&self) -> usize {
-            let blocks = self.reported.capacity() + self.spare.capacity();
+            let blocks = self.gaps.reported.capacity() + self.gaps.spare.capacity();
             self.ring.capacity() * size_of::<Sent>() + blocks * 16 + self.flights.len() * 64
         }
     }

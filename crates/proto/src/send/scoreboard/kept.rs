@@ -11,9 +11,9 @@ use core::ops::Range;
 use anabranch_types::{IntervalSet, UnwrappedTsn};
 use bytes::Bytes;
 
-use super::Scoreboard;
 use super::difference::difference;
 use super::record::State;
+use super::{GapReports, Scoreboard};
 
 impl Scoreboard {
     /// Frees the user data of acknowledged chunks in `kept`, which the peer has reported as non-renegable. Returns the freed bytes.
@@ -23,7 +23,7 @@ impl Scoreboard {
         if kept.is_empty() {
             return 0;
         }
-        let known = mem::take(&mut self.kept);
+        let known = mem::take(&mut self.gaps.make_mut().kept);
         let mut news = IntervalSet::new();
         let mut freed = 0;
         for number in difference(kept.iter(), known.iter()).flatten() {
@@ -37,9 +37,10 @@ impl Scoreboard {
                 news.insert(number..number + 1);
             }
         }
-        self.kept = known;
+        let kept = &mut self.gaps.make_mut().kept;
+        *kept = known;
         for range in news.iter() {
-            self.kept.insert(range);
+            kept.insert(range);
         }
         freed
     }
@@ -57,14 +58,15 @@ impl Scoreboard {
     /// Adds non-renegable TSNs to `reported` that the SACK leaves out: the peer may not renege on them, and their user data is
     /// gone. Returns whether there were any.
     pub(super) fn insist_on_kept(&mut self, above: u64, reported: &mut Vec<Range<u64>>) -> bool {
-        if self.kept.is_empty() {
+        let Some(GapReports { kept, .. }) = self.gaps.active_mut().filter(|gaps| !gaps.kept.is_empty())
+        else {
             return false;
-        }
-        self.kept.remove_below(above);
-        let missing = difference(self.kept.iter(), reported.iter().cloned()).next();
+        };
+        kept.remove_below(above);
+        let missing = difference(kept.iter(), reported.iter().cloned()).next();
         if missing.is_some() {
             let mut all: IntervalSet = reported.drain(..).collect();
-            for range in self.kept.iter() {
+            for range in kept.iter() {
                 all.insert(range);
             }
             reported.extend(all.iter());

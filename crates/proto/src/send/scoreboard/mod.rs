@@ -21,7 +21,6 @@ mod scope;
 mod walk;
 
 use alloc::vec::Vec;
-use core::mem;
 use core::ops::Range;
 
 use anabranch_policy::catalog::SackHandlingChoice;
@@ -38,6 +37,7 @@ pub(crate) use self::scope::SackWindow;
 use self::walk::Walks;
 use super::chunk::Chunk;
 use crate::config::SackWalks;
+use crate::on_demand::{Idle, OnDemand};
 use crate::user_data::UserData;
 
 /// Every TSN from its first transmission to its cumulative acknowledgement.
@@ -45,12 +45,7 @@ use crate::user_data::UserData;
 pub(super) struct Scoreboard {
     ring: Ring,
     flights: Flights,
-    /// The gap ack blocks of the last SACK: sorted, disjoint, above the cumulative TSN ack point.
-    reported: Vec<Range<u64>>,
-    /// Always empty: memory for the blocks of the next SACK.
-    spare: Vec<Range<u64>>,
-    /// Non-renegable TSNs above the cumulative TSN ack point.
-    kept: IntervalSet,
+    gaps: OnDemand<GapReports>,
     sack_window: SackWindow,
     path_acks: PathAcks,
     walks: Walks,
@@ -60,6 +55,29 @@ pub(super) struct Scoreboard {
     payload_in_flight: u64,
     /// User data of the lost ones.
     payload_lost: u64,
+}
+
+/// What SACKs have reported above the cumulative TSN ack point.
+#[derive(Debug, Default)]
+struct GapReports {
+    /// The gap ack blocks of the last SACK: sorted and disjoint.
+    reported: Vec<Range<u64>>,
+    /// Always empty: memory for the blocks of the next SACK.
+    spare: Vec<Range<u64>>,
+    /// Non-renegable TSNs.
+    kept: IntervalSet,
+}
+
+impl Idle for GapReports {
+    const IDLE: &'static Self = &Self {
+        reported: Vec::new(),
+        spare: Vec::new(),
+        kept: IntervalSet::new(),
+    };
+
+    fn is_idle(&self) -> bool {
+        self.reported.is_empty() && self.kept.is_empty()
+    }
 }
 
 impl Scoreboard {
@@ -72,9 +90,7 @@ impl Scoreboard {
         Self {
             ring: Ring::new(initial),
             flights: Flights::new(),
-            reported: Vec::new(),
-            spare: Vec::new(),
-            kept: IntervalSet::new(),
+            gaps: OnDemand::IDLE,
             sack_window,
             path_acks: PathAcks::new(),
             walks: Walks::new(handling, walks),
@@ -346,14 +362,7 @@ impl Scoreboard {
     /// Releases memory. To be called when nothing is outstanding.
     pub(super) fn shrink(&mut self, keep: usize) {
         self.ring.shrink(keep);
-        for blocks in [&mut self.reported, &mut self.spare] {
-            if blocks.capacity() > keep {
-                *blocks = mem::take(blocks).into_iter().collect();
-            }
-        }
-        if self.kept.is_empty() {
-            self.kept = IntervalSet::new();
-        }
+        self.gaps.release_if_idle();
         self.walks.shrink();
     }
 }

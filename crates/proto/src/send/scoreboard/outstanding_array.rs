@@ -29,8 +29,8 @@ impl Scoreboard {
         }
         let contested = report.contested();
         let mut cover = Cover(report.blocks);
-        self.walks.missing.clear();
-        self.walks.missing_below = UnwrappedTsn(contested.end);
+        self.walks.memory.make_mut().missing.clear();
+        self.walks.memory.make_mut().missing_below = UnwrappedTsn(contested.end);
         for number in contested.clone() {
             let known = self.is_acknowledged(number);
             if !cover.has(number) {
@@ -44,9 +44,10 @@ impl Scoreboard {
 
     fn note_missing(&mut self, tsn: UnwrappedTsn, size: OutstandingArrayParameters) {
         let (initial, limit) = (size.initial as usize, size.limit as usize);
-        let missing = &mut self.walks.missing;
+        let memory = self.walks.memory.make_mut();
+        let missing = &mut memory.missing;
         if missing.len() >= limit {
-            self.walks.missing_below = self.walks.missing_below.min(tsn);
+            memory.missing_below = memory.missing_below.min(tsn);
             return;
         }
         if missing.len() == missing.capacity() {
@@ -58,15 +59,15 @@ impl Scoreboard {
 
     fn take_back_missing(&mut self, report: &Report<'_>, end: u64, now: Instant) -> u32 {
         let mut reneged = 0;
-        for index in 0..self.walks.missing.len() {
-            let tsn = self.walks.missing[index];
+        for index in 0..self.walks.memory.missing.len() {
+            let tsn = self.walks.memory.missing[index];
             if self.is_acknowledged(tsn.0) {
                 self.take_back(tsn, now);
                 reneged += 1;
             }
         }
         let mut cover = Cover(report.blocks);
-        for number in self.walks.missing_below.0..end {
+        for number in self.walks.memory.missing_below.0..end {
             if self.is_acknowledged(number) && !cover.has(number) {
                 self.take_back(UnwrappedTsn(number), now);
                 reneged += 1;
@@ -78,10 +79,10 @@ impl Scoreboard {
     /// The third walk.
     pub(super) fn look_through_array(&mut self, threshold_of: impl Fn(PathId) -> LossThreshold) {
         let mut thresholds = self.thresholds(threshold_of);
-        for index in 0..self.walks.missing.len() {
-            let tsn = self.walks.missing[index];
+        for index in 0..self.walks.memory.missing.len() {
+            let tsn = self.walks.memory.missing[index];
             self.judge(tsn, &mut thresholds);
         }
-        self.judge_from(self.walks.missing_below, &mut thresholds);
+        self.judge_from(self.walks.memory.missing_below, &mut thresholds);
     }
 }

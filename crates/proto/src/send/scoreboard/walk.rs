@@ -14,6 +14,7 @@ use super::Scoreboard;
 use super::loss_threshold::{Lost, Side};
 use super::record::Order;
 use crate::config::SackWalks;
+use crate::on_demand::{Idle, OnDemand};
 
 /// Acknowledged TSNs after the last SACK, and those before it.
 #[derive(Clone, Debug)]
@@ -34,12 +35,19 @@ impl Report<'_> {
     }
 }
 
-/// State and cost of the walks.
+/// Configuration and cost of the walks.
 #[derive(Debug)]
 pub(super) struct Walks {
     pub(super) handling: SackHandlingChoice,
+    pub(super) doing: SackWalks,
     /// Visited records.
     pub(super) visited: u64,
+    pub(super) memory: OnDemand<WalkMemory>,
+}
+
+/// What walks remember. The index needs none of it.
+#[derive(Debug)]
+pub(super) struct WalkMemory {
     /// The highest TSN that was ever retransmitted or reneged on; above it, records are in the order of sending.
     highest_sent_again: UnwrappedTsn,
     /// Chunks below the last thresholds that are not marked as lost yet.
@@ -50,33 +58,59 @@ pub(super) struct Walks {
     pub(super) missing_below: UnwrappedTsn,
     /// Number of chunks that the array would hold, if walks are only counted.
     pub(super) missing_counted: u64,
-    pub(super) doing: SackWalks,
+}
+
+impl WalkMemory {
+    const fn new() -> Self {
+        Self {
+            highest_sent_again: UnwrappedTsn(0),
+            found: Vec::new(),
+            missing: Vec::new(),
+            missing_below: UnwrappedTsn(0),
+            missing_counted: 0,
+        }
+    }
+}
+
+impl Default for WalkMemory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Idle for WalkMemory {
+    const IDLE: &'static Self = &Self::new();
+
+    fn is_idle(&self) -> bool {
+        false
+    }
 }
 
 impl Walks {
     pub(super) const fn new(handling: SackHandlingChoice, doing: SackWalks) -> Self {
         Self {
             handling,
-            visited: 0,
-            highest_sent_again: UnwrappedTsn(0),
-            found: Vec::new(),
-            missing: Vec::new(),
-            missing_below: UnwrappedTsn(0),
-            missing_counted: 0,
             doing,
+            visited: 0,
+            memory: OnDemand::IDLE,
         }
     }
 
     /// Notes that a chunk was retransmitted, or reneged on, which counts as a transmission.
     pub(super) fn sent_again(&mut self, tsn: UnwrappedTsn) {
-        self.highest_sent_again = self.highest_sent_again.max(tsn);
+        if !matches!(self.handling, SackHandlingChoice::Indexed(_)) {
+            let memory = self.memory.make_mut();
+            memory.highest_sent_again = memory.highest_sent_again.max(tsn);
+        }
     }
 
     /// Releases memory. To be called when nothing is outstanding.
     pub(super) fn shrink(&mut self) {
-        self.found = Vec::new();
-        self.missing = Vec::new();
-        self.missing_counted = 0;
+        if let Some(memory) = self.memory.active_mut() {
+            memory.found = Vec::new();
+            memory.missing = Vec::new();
+            memory.missing_counted = 0;
+        }
     }
 }
 
@@ -123,7 +157,7 @@ impl<F: Fn(PathId) -> LossThreshold> Thresholds<F> {
 impl Scoreboard {
     /// Prepares a walk that searches for losses.
     pub(super) fn thresholds<F: Fn(PathId) -> LossThreshold>(&mut self, threshold_of: F) -> Thresholds<F> {
-        self.walks.found.clear();
+        self.walks.memory.make_mut().found.clear();
         let paths = (0..self.flights.len()).map(|index| PathId(index as u8));
         let latest_moment = paths
             .filter_map(|path| threshold_of(path).late)
@@ -147,7 +181,7 @@ impl Scoreboard {
             return;
         };
         if Side::of(&thresholds.on(sent.path), tsn, sent) == Side::Lost {
-            self.walks.found.push(tsn);
+            self.walks.memory.make_mut().found.push(tsn);
         }
     }
 
@@ -176,15 +210,15 @@ impl Scoreboard {
 
     /// Only records below this TSN may be lost.
     pub(super) fn judged_below(&self) -> UnwrappedTsn {
-        let reported = self.reported.last().map_or(0, |block| block.end);
-        UnwrappedTsn(reported.max(self.walks.highest_sent_again.0 + 1))
+        let reported = self.gaps.reported.last().map_or(0, |block| block.end);
+        UnwrappedTsn(reported.max(self.walks.memory.highest_sent_again.0 + 1))
     }
 
     /// Marks the chunks of `path` as lost that the last walk found.
     pub(super) fn lose_found(&mut self, path: PathId) -> Lost {
         let mut lost = Lost::default();
-        for index in 0..self.walks.found.len() {
-            let tsn = self.walks.found[index];
+        for index in 0..self.walks.memory.found.len() {
+            let tsn = self.walks.memory.found[index];
             let sent = &self.ring[tsn];
             if sent.path == path && sent.is_in_flight() {
                 self.lose_one(tsn, LossCause::FastRetransmit, &mut lost);
