@@ -8,6 +8,7 @@ use anabranch_types::{AssociationId, PathAddr, PathId};
 use anabranch_wire::{Cause, CauseWriter, OutboundError, ShutdownAck};
 
 use super::cookie::{BadCookie, Cookie, seal_of};
+use super::directory::Correspondent;
 use super::inbound::Inbound;
 use super::{Endpoint, listener};
 use crate::association::{Agreement, Association, Control, Event, Setup, Side, State};
@@ -124,11 +125,19 @@ fn is_spent(endpoint: &Endpoint, cookie: &Cookie) -> bool {
 }
 
 //= rfc9260 1.3-1
+/// The association of the cookie's peer. The COOKIE ECHO may come from an address that is not confirmed, so the source of the INIT
+/// counts too.
 fn existing(endpoint: &Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> Option<AssociationId> {
+    let from = inbound.correspondent();
+    let from_source = Correspondent {
+        remote: cookie.source,
+        ..from
+    };
     let found = endpoint
         .directory
         .with_tag(cookie.local_tag)
-        .or_else(|| endpoint.directory.with_proven(inbound.correspondent()))
+        .or_else(|| endpoint.directory.with_proven(from))
+        .or_else(|| endpoint.directory.with_proven(from_source))
         .or_else(|| listener::crossing(endpoint, inbound, &cookie.listed).map(|(id, _)| id));
     found.filter(|id| {
         endpoint

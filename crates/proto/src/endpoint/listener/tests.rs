@@ -25,12 +25,17 @@ fn config() -> AssociationConfig {
 
 /// A listening endpoint with two addresses.
 fn host(number: u8) -> Endpoint {
+    started(number, number.into())
+}
+
+/// A host with the randomness of `seed`, which differs after a restart.
+fn started(number: u8, seed: u64) -> Endpoint {
     let config = EndpointConfig {
         local: vec![address(number, 0), address(number, 1)],
         accept: Some(config()),
         ..EndpointConfig::default()
     };
-    Endpoint::new(config, Seed(number.into()))
+    Endpoint::new(config, Seed(seed))
 }
 
 fn sent_by(endpoint: &mut Endpoint, now: Instant) -> VecDeque<(PathAddr, Vec<u8>)> {
@@ -44,16 +49,20 @@ fn sent_by(endpoint: &mut Endpoint, now: Instant) -> VecDeque<(PathAddr, Vec<u8>
 
 /// Exchanges packets until neither endpoint sends any.
 fn settle(alice: &mut Endpoint, bob: &mut Endpoint, now: Instant) {
+    settle_over(|_| true, alice, bob, now);
+}
+
+/// The same where the network drops the packets that are not sent over `works`.
+fn settle_over(works: impl Fn(PathAddr) -> bool, alice: &mut Endpoint, bob: &mut Endpoint, now: Instant) {
     loop {
         let (there, back) = (sent_by(alice, now), sent_by(bob, now));
         if there.is_empty() && back.is_empty() {
             return;
         }
-        for (path, bytes) in there {
-            bob.handle_datagram(now, path.reversed(), Ecn::NotCapable, &bytes);
-        }
-        for (path, bytes) in back {
-            alice.handle_datagram(now, path.reversed(), Ecn::NotCapable, &bytes);
+        for (sent, receiver) in [(there, &mut *bob), (back, &mut *alice)] {
+            for (path, bytes) in sent.into_iter().filter(|(path, _)| works(*path)) {
+                receiver.handle_datagram(now, path.reversed(), Ecn::NotCapable, &bytes);
+            }
         }
     }
 }
@@ -152,4 +161,34 @@ fn last_parameter_of_an_init_ack_is_not_padded() {
         9,
         "there is no room"
     );
+}
+
+//= rfc9260 5.2.4-4
+#[test]
+fn restart_with_a_cookie_echo_from_an_unconfirmed_address_makes_no_second_association() {
+    let (mut alice, mut bob) = (host(1), host(2));
+    let now = Instant::ZERO;
+    alice
+        .connect(now, &[address(2, 0)], &config())
+        .expect("a path to Bob");
+    let on_net_0 =
+        |path: PathAddr| path.local.ip() == address(1, 0).ip() || path.local.ip() == address(2, 0).ip();
+    settle_over(on_net_0, &mut alice, &mut bob, now);
+    let mut restarted = started(1, 3);
+    restarted
+        .connect(now, &[address(2, 0)], &config())
+        .expect("a path to Bob");
+    let (path, init) = sent_by(&mut restarted, now).pop_front().expect("an INIT");
+    bob.handle_datagram(now, path.reversed(), Ecn::NotCapable, &init);
+    let (path, init_ack) = sent_by(&mut bob, now).pop_front().expect("an INIT ACK");
+    restarted.handle_datagram(now, path.reversed(), Ecn::NotCapable, &init_ack);
+    let (_, cookie_echo) = sent_by(&mut restarted, now).pop_front().expect("a COOKIE ECHO");
+    let other = PathAddr {
+        local: address(2, 1),
+        remote: address(1, 1),
+    };
+    bob.handle_datagram(now, other, Ecn::NotCapable, &cookie_echo);
+    settle(&mut restarted, &mut bob, now);
+    assert_eq!(bob.associations().len(), 1);
+    assert!(restarted.associations().all(crate::Association::is_connected));
 }
