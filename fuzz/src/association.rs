@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use anabranch_policy::PolicyRecipe;
-use anabranch_proto::{Association, AssociationConfig, DEFAULT_PORT, Message};
+use anabranch_proto::{Association, AssociationConfig, DEFAULT_PORT, Message, Reliability};
 use anabranch_types::{AssociationId, Instant, PathAddr, PathId, Ppid, StreamId};
 use bytes::Bytes;
 
@@ -66,6 +66,7 @@ pub(crate) fn config(number: u8) -> AssociationConfig {
         send_buffer: 20_000,
         receive_buffer: 10_000,
         max_message: 8_000,
+        partial_reliability: number & 32 != 0,
         outbound_streams: 8,
         max_inbound_streams: 8,
         max_retransmits: 4,
@@ -77,7 +78,14 @@ pub(crate) fn config(number: u8) -> AssociationConfig {
 /// A message of `length` bytes.
 pub(crate) fn message(length: usize, flags: u8) -> Message {
     let message = Message::new(StreamId(u16::from(flags & 7)), Bytes::from(vec![flags; length]));
-    let message = message.with_ppid(Ppid(flags.into()));
+    let message = message
+        .with_ppid(Ppid(flags.into()))
+        .with_reliability(match flags >> 3 & 7 {
+            5 => Reliability::Retransmissions(0),
+            6 => Reliability::Lifetime(Duration::from_millis(50)),
+            7 => Reliability::Priority(1),
+            _ => Reliability::Reliable,
+        });
     if flags & 64 == 0 {
         message
     } else {

@@ -123,7 +123,7 @@ impl Observed {
     }
 
     fn chunk(&mut self, choices: &mut Choices<'_>, packet: &mut Vec<u8>) {
-        const KINDS: [u8; 26] = [
+        const KINDS: [u8; 28] = [
             kind::DATA,
             kind::DATA,
             kind::DATA,
@@ -150,6 +150,8 @@ impl Observed {
             kind::ASCONF_ACK,
             kind::AUTH,
             kind::I_DATA,
+            kind::FORWARD_TSN,
+            kind::I_FORWARD_TSN,
         ];
         let choice = choices.byte();
         let kind = match KINDS.get(usize::from(choice & 31)) {
@@ -182,6 +184,7 @@ impl Observed {
             kind::HEARTBEAT => parameter(1, choices.slice(8)),
             kind::HEARTBEAT_ACK => parameter(1, &damaged(&self.heartbeat, choices)),
             kind::ABORT | kind::ERROR => parameters(choices, 0),
+            kind::FORWARD_TSN | kind::I_FORWARD_TSN => self.forward_tsn(choices),
             kind::SHUTDOWN => choices.around(self.victim_tsn).to_be_bytes().to_vec(),
             kind::COOKIE_ECHO => damaged(&self.cookie, choices),
             kind::SHUTDOWN_ACK | kind::COOKIE_ACK | kind::SHUTDOWN_COMPLETE => Vec::new(),
@@ -205,6 +208,20 @@ impl Observed {
         value.extend([0; 4]);
         let length = usize::from(choices.byte());
         value.resize(value.len() + length * length / 50, 7);
+        value
+    }
+
+    /// A FORWARD TSN around the TSNs of forged DATA, with entries of either kind.
+    fn forward_tsn(&mut self, choices: &mut Choices<'_>) -> Vec<u8> {
+        let cumulative = choices.around(self.peer_tsn.wrapping_add(1));
+        if cumulative.wrapping_sub(self.peer_tsn) < 64 {
+            self.peer_tsn = cumulative;
+        }
+        let mut value = cumulative.to_be_bytes().to_vec();
+        for _ in 0..choices.below(5) {
+            value.extend(u16::from(choices.byte() & 15).to_be_bytes());
+            value.extend(choices.short().to_be_bytes());
+        }
         value
     }
 

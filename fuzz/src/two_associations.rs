@@ -9,8 +9,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use anabranch_proto::{CloseReason, Event, ReceivedMessage};
-use anabranch_types::{AssociationId, Instant};
+use anabranch_proto::{CloseReason, Event, ReceivedMessage, Reliability};
+use anabranch_types::{AssociationId, Instant, Ppid};
 use anabranch_wire::checksum;
 
 use crate::association::{config, message};
@@ -50,11 +50,22 @@ struct Fixture {
 struct End {
     host: Host,
     inbound: VecDeque<InFlight>,
-    /// Lengths of the expected ordered messages, by stream and in order.
-    expected: BTreeMap<u16, VecDeque<usize>>,
-    /// Counts of the expected unordered messages, by stream and length.
-    unordered: BTreeMap<(u16, usize), usize>,
+    /// The expected ordered messages, by stream and in order.
+    expected: BTreeMap<u16, VecDeque<Expected>>,
+    /// The expected unordered messages, by number.
+    unordered: BTreeMap<u32, Expected>,
+    /// Number of messages that its peer has sent to it.
+    count: u32,
     has_ended: bool,
+}
+
+/// A message that the peer has sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Expected {
+    number: u32,
+    length: usize,
+    /// Whether the peer may abandon it.
+    optional: bool,
 }
 
 impl End {
@@ -64,29 +75,39 @@ impl End {
             inbound: VecDeque::new(),
             expected: BTreeMap::new(),
             unordered: BTreeMap::new(),
+            count: 0,
             has_ended: false,
         }
     }
 
     fn waits(&self) -> bool {
-        self.expected.values().any(|messages| !messages.is_empty())
-            || self.unordered.values().any(|count| *count > 0)
+        let ordered = self.expected.values().flatten();
+        ordered
+            .chain(self.unordered.values())
+            .any(|message| !message.optional)
     }
 
     fn take(&mut self, received: &ReceivedMessage) {
         let (stream, length) = (received.stream.0, received.payload.len());
+        let number = received.ppid.0 >> 8;
         let mark = received.ppid.0 as u8;
         assert!(
             received.payload.iter().all(|byte| *byte == mark),
             "the payload is wrong"
         );
         if received.unordered {
-            let count = self.unordered.get_mut(&(stream, length));
-            let count = count.filter(|count| **count > 0).expect("the message was sent");
-            *count -= 1;
-        } else {
-            let expected = self.expected.get_mut(&stream).and_then(VecDeque::pop_front);
-            assert_eq!(expected, Some(length), "the next message of stream {stream}");
+            let expected = self.unordered.remove(&number).expect("the message was sent");
+            assert_eq!(expected.length, length, "message {number}");
+            return;
+        }
+        let queue = self.expected.get_mut(&stream).expect("the stream was used");
+        loop {
+            let expected = queue.pop_front().expect("the message was sent");
+            if expected.number == number {
+                assert_eq!(expected.length, length, "message {number}");
+                return;
+            }
+            assert!(expected.optional, "{expected:?} comes before {number}");
         }
     }
 }
@@ -171,16 +192,27 @@ impl Fixture {
     fn send(&mut self, index: usize, choices: &mut Choices<'_>) {
         let (flags, length) = (choices.byte(), usize::from(choices.byte()) * 30);
         let Some(id) = self.id(index) else { return };
-        let message = message(length, flags);
+        let number = self.ends[1 - index].count;
+        let message = message(length, flags).with_ppid(Ppid(u32::from(flags) | number << 8));
         let (stream, unordered) = (message.stream.0, message.unordered);
+        let is_unreliable = message.reliability != Reliability::Reliable;
         let association = self.ends[index].host.endpoint.association_mut(id);
-        let sent = association
-            .is_some_and(|mut association| association.is_connected() && association.send(message).is_ok());
+        let Some(mut association) = association.filter(|association| association.is_connected()) else {
+            return;
+        };
+        let expected = Expected {
+            number,
+            length,
+            optional: is_unreliable && association.is_partially_reliable(),
+        };
+        let sent = association.send(message).is_ok();
+        drop(association);
         let peer = &mut self.ends[1 - index];
+        peer.count += 1;
         if sent && unordered {
-            *peer.unordered.entry((stream, length)).or_default() += 1;
+            peer.unordered.insert(number, expected);
         } else if sent {
-            peer.expected.entry(stream).or_default().push_back(length);
+            peer.expected.entry(stream).or_default().push_back(expected);
         }
     }
 

@@ -5,8 +5,8 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use anabranch_proto::{
-    self as proto, AddressError, AssociationStatistics, BufferError, CloseReason, Message, ReceivedMessage,
-    SendQueue,
+    self as proto, Abandonments, AddressError, AssociationStatistics, BufferError, CloseReason, Message,
+    ReceivedMessage, SendQueue,
 };
 use anabranch_types::{AssociationId, MessageId, PathId, StreamId};
 
@@ -225,6 +225,36 @@ impl Association {
                 association.set_primary(path);
             }
         });
+    }
+}
+
+/// Partial reliability (RFC 3758), which [`AssociationConfig::partial_reliability`](crate::AssociationConfig::partial_reliability)
+/// enables and [`Message::with_reliability`] uses.
+impl Association {
+    /// Whether messages may be abandoned: both ends support it. If not, all messages are reliable.
+    #[must_use]
+    pub fn is_partially_reliable(&self) -> bool {
+        let state = self.0.shared.lock();
+        let association = state.core.association(self.0.id);
+        association.is_some_and(proto::Association::is_partially_reliable)
+    }
+
+    /// Numbers of messages that were abandoned (RFC 7496 §4.4).
+    #[must_use]
+    pub fn abandoned(&self) -> Abandonments {
+        let state = self.0.shared.lock();
+        let association = state.core.association(self.0.id);
+        association.map_or_else(Abandonments::default, proto::Association::abandoned)
+    }
+
+    /// Numbers of messages of one stream that were abandoned (RFC 7496 §4.3).
+    #[must_use]
+    pub fn abandoned_on(&self, stream: StreamId) -> Abandonments {
+        let state = self.0.shared.lock();
+        let association = state.core.association(self.0.id);
+        association.map_or_else(Abandonments::default, |association| {
+            association.abandoned_on(stream)
+        })
     }
 }
 

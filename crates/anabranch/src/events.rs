@@ -1,6 +1,7 @@
 //! Events of an association: path changes, and what the peer did.
 
 use anabranch_proto::{CloseReason, Event, PathEvent};
+use anabranch_types::{MessageId, StreamId};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -10,6 +11,15 @@ use tokio::sync::broadcast::error::RecvError;
 pub enum AssociationEvent {
     /// A path changed.
     Path(PathEvent),
+    /// A message was abandoned, as its [`Reliability`](crate::Reliability) allows.
+    Abandoned {
+        /// The message, as [`Association::send`](crate::Association::send) returned it.
+        message: MessageId,
+        /// Its stream.
+        stream: StreamId,
+        /// Whether a part of it had been sent, so that the peer may have received the message.
+        sent: bool,
+    },
     /// The peer restarted (RFC 9260 §5.2.4 A).
     Restarted {
         /// Messages that the peer may not have received.
@@ -28,6 +38,15 @@ impl AssociationEvent {
     pub(crate) fn of(event: Event) -> Option<Self> {
         match event {
             Event::Path(event) => Some(Self::Path(event)),
+            Event::Abandoned {
+                message,
+                stream,
+                sent,
+            } => Some(Self::Abandoned {
+                message,
+                stream,
+                sent,
+            }),
             Event::Restarted { undelivered } => Some(Self::Restarted { undelivered }),
             Event::PeerShutdown => Some(Self::PeerShutdown),
             Event::PeerError(text) => Some(Self::PeerError(text)),

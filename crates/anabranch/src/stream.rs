@@ -1,6 +1,6 @@
 //! Stream handle: sends on one stream of an association.
 
-use anabranch_proto::Message;
+use anabranch_proto::{Message, Reliability};
 use anabranch_types::{MessageId, StreamId};
 use bytes::Bytes;
 
@@ -10,15 +10,44 @@ use crate::error::{SendError, TrySendError};
 /// Sends on one stream of an association. Messages of a stream are delivered in order; streams do not block each other.
 ///
 /// Like any other handle it keeps the association open.
+///
+/// With [`with_reliability`](Self::with_reliability) its messages may be abandoned:
+///
+/// ```
+/// # use std::time::Duration;
+/// # use anabranch::{Association, Reliability, StreamId};
+/// # async fn example(association: Association) -> Result<(), anabranch::SendError> {
+/// let positions = association
+///     .stream(StreamId(1))
+///     .with_reliability(Reliability::Lifetime(Duration::from_millis(100)));
+/// positions.send("12 34").await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct SendStream {
     association: Association,
     stream: StreamId,
+    reliability: Reliability,
 }
 
 impl SendStream {
     pub(crate) const fn new(association: Association, stream: StreamId) -> Self {
-        Self { association, stream }
+        Self {
+            association,
+            stream,
+            reliability: Reliability::Reliable,
+        }
+    }
+
+    /// Sets when messages of this handle may be abandoned, if both ends support it (RFC 3758).
+    #[must_use]
+    pub fn with_reliability(self, reliability: Reliability) -> Self {
+        Self { reliability, ..self }
+    }
+
+    fn message(&self, payload: impl Into<Bytes>) -> Message {
+        Message::new(self.stream, payload).with_reliability(self.reliability)
     }
 
     /// Id of the stream.
@@ -57,7 +86,7 @@ impl SendStream {
     ///
     /// As [`Association::send`].
     pub async fn send(&self, payload: impl Into<Bytes>) -> Result<MessageId, SendError> {
-        self.association.send(Message::new(self.stream, payload)).await
+        self.association.send(self.message(payload)).await
     }
 
     /// As [`Association::try_send`].
@@ -66,6 +95,6 @@ impl SendStream {
     ///
     /// As [`Association::try_send`].
     pub fn try_send(&self, payload: impl Into<Bytes>) -> Result<MessageId, TrySendError> {
-        self.association.try_send(Message::new(self.stream, payload))
+        self.association.try_send(self.message(payload))
     }
 }

@@ -122,6 +122,9 @@ pub struct AssociationConfig {
     /// The endpoint pair shared key (RFC 4895 §1), a secret of both ends. It protects address changes against attackers who
     /// observed the handshake; an empty key protects only against those who did not. Default empty.
     pub authentication_key: Vec<u8>,
+    /// Whether partial reliability is offered to the peer (RFC 3758); without it on both ends, all messages are reliable. RFC 3758
+    /// §4.2 recommends to disable it by default. Default false.
+    pub partial_reliability: bool,
     /// Policies and core options, by name.
     pub policies: PolicyRecipe,
     /// Policies that are not in the catalog and replace those of the recipe. Default `None`.
@@ -171,6 +174,7 @@ impl AssociationConfig {
             local_sctp_port: Some(WEBRTC_PORT),
             single_homed: true,
             outbound_streams: u16::MAX,
+            partial_reliability: true,
             mtu: WEBRTC_MTU,
             ..Self::default()
         }
@@ -260,6 +264,7 @@ impl Default for AssociationConfig {
             max_retransmits: 10,
             progress_timeout: Some(Duration::from_secs(120)),
             authentication_key: Vec::new(),
+            partial_reliability: false,
             policies: PolicyRecipe::default(),
             own_policies: None,
             sack_walks: SackWalks::Done,

@@ -33,6 +33,8 @@ impl Extensions {
                 .with(kind::I_DATA, interleaving)
                 .with(kind::NR_SACK, nr_sack)
                 .with(kind::PART, parts)
+                .with(kind::FORWARD_TSN, config.partial_reliability)
+                .with(kind::I_FORWARD_TSN, config.partial_reliability && interleaving)
                 .with(kind::ASCONF, config.offers_address_changes())
                 .with(kind::ASCONF_ACK, config.offers_address_changes()),
             theirs: ChunkKinds::default(),
@@ -44,8 +46,24 @@ impl Extensions {
     pub(crate) const fn governs(kind: u8) -> bool {
         matches!(
             kind,
-            kind::AUTH | kind::NR_SACK | kind::PART | kind::ASCONF_ACK | kind::ASCONF
+            kind::AUTH
+                | kind::NR_SACK
+                | kind::PART
+                | kind::FORWARD_TSN
+                | kind::I_FORWARD_TSN
+                | kind::ASCONF_ACK
+                | kind::ASCONF
         )
+    }
+
+    /// Whether both ends support partial reliability for the type of chunks in which data is sent.
+    pub(crate) fn partially_reliable(&self) -> bool {
+        let interleaving = self.agreed(kind::I_DATA);
+        self.agreed(if interleaving {
+            kind::I_FORWARD_TSN
+        } else {
+            kind::FORWARD_TSN
+        })
     }
 
     //= rfc5061 4.2.7-1

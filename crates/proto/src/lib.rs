@@ -47,9 +47,9 @@ pub use association::{
 };
 pub use config::{AssociationConfig, DEFAULT_PORT, EndpointConfig, PacketCounts, SackWalks, SourcePrefix};
 pub use endpoint::{AssociationMut, ConnectError, Endpoint, EndpointCounters, IcmpKind, IcmpMessage};
-pub use message::{Message, ReceivedMessage};
+pub use message::{Message, ReceivedMessage, Reliability};
 pub use output::Transmit;
 pub use own_policies::OwnPolicies;
 pub use path::{PathChange, PathCounters, PathEvent, PathStatistics};
 pub use secrets::Entropy;
-pub use send::SendError;
+pub use send::{Abandonments, SendError};

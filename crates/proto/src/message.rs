@@ -1,5 +1,7 @@
 //! User messages, sent and received complete, each on one stream.
 
+use core::time::Duration;
+
 use anabranch_types::{Ppid, StreamId};
 use bytes::Bytes;
 
@@ -21,8 +23,26 @@ pub struct Message {
     pub unordered: bool,
     /// Whether its last chunk has the I bit, which requests an immediate SACK (RFC 9260 §3.3.1).
     pub acknowledge_at_once: bool,
+    /// When the message may be abandoned, if both ends support it.
+    pub reliability: Reliability,
     /// The data, at least one byte (RFC 9260 §3.3.1).
     pub payload: Bytes,
+}
+
+/// Partial reliability of a message (RFC 3758, RFC 7496): when it is abandoned. Without
+/// [`AssociationConfig::partial_reliability`](crate::AssociationConfig::partial_reliability) on both ends, messages are reliable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Reliability {
+    /// Never.
+    #[default]
+    Reliable,
+    /// Not sent for the first time, and not retransmitted, when so much time has passed since it was queued (RFC 3758 §4.1).
+    Lifetime(Duration),
+    /// No chunk of it is retransmitted more often than this (RFC 7496 §3.1); 0 sends each chunk once.
+    Retransmissions(u16),
+    /// Abandoned when the send buffer has no room for a reliable message, or one whose number is lower (RFC 7496 §3.2).
+    Priority(u32),
 }
 
 impl Message {
@@ -34,6 +54,7 @@ impl Message {
             ppid: Ppid(0),
             unordered: false,
             acknowledge_at_once: false,
+            reliability: Reliability::Reliable,
             payload: payload.into(),
         }
     }
@@ -45,6 +66,12 @@ impl Message {
             unordered: true,
             ..self
         }
+    }
+
+    /// Sets when the message may be abandoned.
+    #[must_use]
+    pub fn with_reliability(self, reliability: Reliability) -> Self {
+        Self { reliability, ..self }
     }
 
     /// Sets the payload protocol identifier.

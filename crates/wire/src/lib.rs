@@ -49,9 +49,10 @@ pub use builder::{NoRoom, PacketBuilder};
 pub use cause::{Cause, CauseIter, CauseWriter, Causes, MissingParameters, RawCause};
 pub use chunk::{
     Abort, Asconf, AsconfAck, Auth, Chunk, CookieAck, CookieEcho, Cwr, Data, DataFlags, Ecne, ErrorChunk,
-    FragmentPlace, GapBlock, Heartbeat, HeartbeatAck, IData, Init, InitAck, NrSack, OutboundAbort,
-    OutboundAsconf, OutboundAsconfAck, OutboundError, OutboundHeartbeatAck, OutboundInit, OutboundNrSack,
-    OutboundSack, Pad, Part, RawChunk, Sack, Shutdown, ShutdownAck, ShutdownComplete,
+    ForwardTsn, FragmentPlace, GapBlock, Heartbeat, HeartbeatAck, IData, IForwardTsn, Init, InitAck, NrSack,
+    OutboundAbort, OutboundAsconf, OutboundAsconfAck, OutboundError, OutboundForwardTsn,
+    OutboundHeartbeatAck, OutboundIForwardTsn, OutboundInit, OutboundNrSack, OutboundSack, Pad, Part,
+    RawChunk, Sack, Shutdown, ShutdownAck, ShutdownComplete, SkippedMid,
 };
 pub use error::{DecodeError, DecodeErrorKind};
 pub use list::{Frame, Frames, List};

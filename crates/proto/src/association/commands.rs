@@ -8,7 +8,7 @@ use anabranch_types::{AssociationId, MessageId, PathAddr, PathId, StreamId};
 
 use super::{Association, CloseReason, State, close};
 use crate::message::{Message, ReceivedMessage};
-use crate::send::SendError;
+use crate::send::{Abandonments, SendError};
 
 impl Association {
     /// The id of the association, unique within its endpoint.
@@ -37,6 +37,9 @@ impl Association {
             .transfer
             .sender
             .enqueue(message, &mut *self.transfer.policies.stream_scheduler);
+        if self.transfer.sender.is_out_of_step() {
+            self.transfer.note_abandoned();
+        }
         match &sent {
             Ok(_) => self.counters.messages_sent += 1,
             Err(SendError::BufferFull) => self.owed.writable = true,
@@ -65,6 +68,25 @@ impl Association {
     pub fn set_stream_weight(&mut self, stream: StreamId, weight: NonZeroU16) -> Result<(), SendError> {
         let scheduler = &mut *self.transfer.policies.stream_scheduler;
         self.transfer.sender.set_weight(stream, weight, scheduler)
+    }
+
+    //= rfc3758 3.3.2-6, 3.3.3-1
+    /// Whether messages may be abandoned: both ends support FORWARD TSN (RFC 3758). False before the handshake is complete.
+    #[must_use]
+    pub const fn is_partially_reliable(&self) -> bool {
+        self.transfer.sender.is_partially_reliable()
+    }
+
+    /// Numbers of messages that were abandoned (RFC 7496 §4.4).
+    #[must_use]
+    pub fn abandoned(&self) -> Abandonments {
+        self.transfer.sender.abandonments()
+    }
+
+    /// Numbers of messages of one stream that were abandoned (RFC 7496 §4.3).
+    #[must_use]
+    pub fn abandoned_on(&self, stream: StreamId) -> Abandonments {
+        self.transfer.sender.abandonments_on(stream)
     }
 
     /// Receives the next complete message, in the order in which messages became deliverable; `None` if there is none. Messages

@@ -3,12 +3,12 @@
 use alloc::collections::VecDeque;
 use alloc::string::String;
 
-use anabranch_types::StreamId;
+use anabranch_types::{MessageId, StreamId};
 use thiserror::Error;
 
 use crate::on_demand::{Idle, OnDemand};
 use crate::path::PathEvent;
-use crate::send::Sender;
+use crate::send::{Abandoned, Sender};
 
 /// A notification for the application.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,6 +35,15 @@ pub enum Event {
     Undeliverable {
         /// Number of dropped messages.
         messages: u64,
+    },
+    /// A message was abandoned, as its [`Reliability`](crate::Reliability) allows.
+    Abandoned {
+        /// The message, as [`Association::send`](crate::Association::send) returned it.
+        message: MessageId,
+        /// Its stream.
+        stream: StreamId,
+        /// Whether a part of it had been sent, so that the peer may have received the message.
+        sent: bool,
     },
     /// A path changed.
     Path(PathEvent),
@@ -139,7 +148,8 @@ impl Events {
     /// Takes the next event. If the queue was full, streams of `sender` may have waited for room in it.
     pub(crate) fn poll(&mut self, sender: &mut Sender) -> Option<Event> {
         let was_full = self.is_full();
-        let event = self.queue.active_mut()?.0.pop_front();
+        let queued = self.queue.active_mut().and_then(|queue| queue.0.pop_front());
+        let event = queued.or_else(|| abandoned(sender));
         if was_full {
             self.push_low_streams(sender);
         }
@@ -149,4 +159,19 @@ impl Events {
         }
         event
     }
+}
+
+//= rfc3758 4.1-5
+/// The next message that was abandoned. The sender queues them, because it abandons messages in the middle of its work.
+fn abandoned(sender: &mut Sender) -> Option<Event> {
+    let Abandoned {
+        message,
+        stream,
+        sent,
+    } = sender.next_abandoned()?;
+    Some(Event::Abandoned {
+        message,
+        stream,
+        sent,
+    })
 }

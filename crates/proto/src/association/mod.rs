@@ -32,7 +32,7 @@ use crate::config::{AssociationConfig, PacketCounts};
 use crate::endpoint::cookie::Seal;
 use crate::extensions::{ChunkKinds, Extensions, PACKET_COUNTS};
 use crate::path::{PathChange, PathEvent};
-use crate::recv::ReceiverConfig;
+use crate::recv::{Receiver, ReceiverConfig};
 use crate::secrets::Secrets;
 use crate::send::Sender;
 use crate::transfer::{Effects, InitialTsns, Negotiated, Transfer};
@@ -92,6 +92,15 @@ pub(crate) struct Owed {
 }
 
 impl Owed {
+    /// Queues [`Event::Readable`] if there are messages and it was not queued since the application received all.
+    #[inline]
+    pub(crate) fn tell_readable(&mut self, receiver: &Receiver, events: &mut Events) {
+        if !self.readable_told && receiver.readable() {
+            self.readable_told = true;
+            events.push(Event::Readable);
+        }
+    }
+
     /// Queues [`Event::Writable`] if it is due and the send buffer has room.
     fn tell_writable(&mut self, state: &State, sender: &Sender, events: &mut Events) {
         let accepting = state.accepts_messages() && !self.shutdown;
@@ -186,6 +195,7 @@ impl Association {
             outbound_streams: agreement.outbound_streams,
             peer_window: agreement.peer_window,
             interleaving,
+            partial_reliability: self.extensions.partially_reliable(),
             packet_counts: self.config.packet_counts == PacketCounts::Assumed
                 || self.extensions.agreed(PACKET_COUNTS),
         });
@@ -277,6 +287,11 @@ impl Association {
     /// for an unknown association would reach the peer before the one with the reason.
     pub(crate) fn is_done(&self) -> bool {
         self.state.is_closed() && !self.control.has_final_chunk()
+    }
+
+    /// Whether the application has to be notified of something.
+    pub(crate) fn has_events(&self) -> bool {
+        !self.events.is_empty() || self.transfer.sender.has_abandoned()
     }
 
     /// Whether it is in COOKIE-WAIT or COOKIE-ECHOED.

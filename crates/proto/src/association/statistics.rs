@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::Association;
 use crate::path::PathStatistics;
+use crate::send::Abandonments;
 
 /// Counters of one association. Bytes count user data.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +18,8 @@ pub struct AssociationStatistics {
     pub messages_sent: u64,
     /// Messages received by the application.
     pub messages_received: u64,
+    /// Messages that were abandoned (RFC 7496 §4.4).
+    pub abandoned: Abandonments,
     /// Bytes in the send buffer: unsent, and sent but not acknowledged.
     pub send_buffer_used: u64,
     /// Bytes in the send buffer that have been sent.
@@ -82,6 +85,7 @@ impl Association {
             paths: self.transfer.paths.statistics(),
             messages_sent,
             messages_received,
+            abandoned: self.transfer.sender.abandonments(),
             send_buffer_used: self.transfer.sender.send_used(),
             send_buffer_sent: self.transfer.sender.send_used() - self.transfer.sender.unsent_bytes(),
             receive_buffer_used: self.transfer.receiver.held_bytes(),

@@ -62,7 +62,9 @@ pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Ini
     if !endpoint.answers_for(inbound) {
         return;
     }
-    let wishes = Wishes::read(&init.parameters, inbound.arrival.remote.ip());
+    let mut configs = endpoint.accept.iter().chain(&endpoint.last_config);
+    let forwards = configs.any(|config| config.partial_reliability);
+    let wishes = Wishes::read(&init.parameters, inbound.arrival.remote.ip(), forwards);
     if let Some(cause) = objection(endpoint, init, &wishes) {
         refuse(endpoint, inbound, init, cause);
         return;
@@ -360,7 +362,7 @@ fn parameters(mandatory: ParameterWriter, optional: &[Vec<u8>], limit: usize) ->
 impl Wishes {
     //= rfc3758 3.3.2-1
     //= rfc5061 4.2-1, 4.2-2, 4.2.6-2, 6-6
-    fn read(parameters: &Parameters<'_>, source: IpAddr) -> Self {
+    fn read(parameters: &Parameters<'_>, source: IpAddr, forwards: bool) -> Self {
         let mut wishes = Self {
             addresses: Vec::new(),
             extensions: ChunkKinds::default(),
@@ -368,6 +370,7 @@ impl Wishes {
             unrecognized: Vec::new(),
             host_name: None,
         };
+        let mut supports_forward_tsn = false;
         let mut vector = KeyVectorReader::default();
         for raw in parameters.iter() {
             let parameter = raw.and_then(|raw| raw.decode().map(|parameter| (raw, parameter)));
@@ -378,7 +381,8 @@ impl Wishes {
                 Parameter::Ipv6(address) => wishes.addresses.push(address.into()),
                 Parameter::SupportedExtensions(kinds) => wishes.extensions = ChunkKinds::from_bytes(kinds),
                 Parameter::HostName => wishes.host_name = Some(HostName::of(raw)),
-                Parameter::Unknown(_) => {
+                Parameter::ForwardTsnSupported if forwards => supports_forward_tsn = true,
+                Parameter::Unknown(_) | Parameter::ForwardTsnSupported => {
                     let action = UnknownAction::of_parameter(raw.kind);
                     if action.reports() {
                         //= rfc9260 3.2.2-1, 3.3.3.1.2-1
@@ -392,6 +396,7 @@ impl Wishes {
                 _ => {}
             }
         }
+        wishes.extensions = wishes.extensions.with(kind::FORWARD_TSN, supports_forward_tsn);
         wishes.vector = vector.finish();
         wishes
             .addresses

@@ -502,7 +502,7 @@ fn note_changes(directory: &mut Directory, eventful: &mut VecDeque<AssociationId
         let removed = association.addresses.take_removed();
         directory.index(association, &removed);
     }
-    if !slot.entry.has_events && !association.events.is_empty() {
+    if !slot.entry.has_events && association.has_events() {
         slot.entry.has_events = true;
         eventful.push_back(association.id);
     }

@@ -232,6 +232,7 @@ fn receive_crossing_init(endpoint: &mut Endpoint, tag: VerificationTag, peers_ta
     assert_eq!(kinds(&answer).first(), Some(&kind::COOKIE_ACK));
 }
 
+mod abandonment;
 mod checksums;
 mod congestion;
 mod ending;
@@ -240,6 +241,7 @@ mod handshake;
 mod icmp;
 mod limits;
 mod liveness;
+mod partial_reliability;
 mod setup;
 mod shutdown;
 mod tags;

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use anabranch_types::{Instant, PathAddr, PathId, VerificationTag};
+use anabranch_wire::chunk::kind;
 use anabranch_wire::{Cause, CauseWriter, Chunk, InitAck, Packet, Parameter, Parameters, UnknownAction};
 
 use crate::address::{Addresses, is_believable};
@@ -53,7 +54,8 @@ pub(crate) fn on_init_ack(
     let (addresses, paths) = (&association.addresses, &association.transfer.paths);
     let path = path_of_answer(addresses, paths, path, retry);
     let answered_from = paths.path(path).addr;
-    let offer = Offer::read(&chunk.parameters, answered_from.remote.ip())?;
+    let forwards = association.config.partial_reliability;
+    let offer = Offer::read(&chunk.parameters, answered_from.remote.ip(), forwards)?;
     object(association, &offer)?;
     association.peer = Side {
         tag: chunk.initiate_tag,
@@ -177,10 +179,11 @@ impl Offer {
     //= rfc3758 3.3.2-2
     //= rfc4895 6.1-3, 6.1-4
     //= rfc9260 3.3.3-24, 12.2.4.1-1
-    fn read(parameters: &Parameters<'_>, source: IpAddr) -> Result<Self, Violation> {
+    fn read(parameters: &Parameters<'_>, source: IpAddr, forwards: bool) -> Result<Self, Violation> {
         let mut cookie = None;
         let mut addresses = Vec::new();
         let mut extensions = ChunkKinds::default();
+        let mut supports_forward_tsn = false;
         let mut unrecognized = Vec::new();
         let mut vector = KeyVectorReader::default();
         for raw in parameters.iter() {
@@ -195,7 +198,8 @@ impl Offer {
                 //= rfc9260 3.3.2.1.4-2, 3.3.3-2
                 // RFC 9260 §3.3.3: an INIT ACK with a Host Name Address gets an ABORT.
                 Parameter::HostName => return Err(Violation::HostName(HostName::of(raw))),
-                Parameter::Unknown(_) => {
+                Parameter::ForwardTsnSupported if forwards => supports_forward_tsn = true,
+                Parameter::Unknown(_) | Parameter::ForwardTsnSupported => {
                     let action = UnknownAction::of_parameter(raw.kind);
                     if action.reports() {
                         unrecognized.extend_from_slice(raw.bytes);
@@ -217,7 +221,7 @@ impl Offer {
         Ok(Self {
             cookie,
             addresses,
-            extensions,
+            extensions: extensions.with(kind::FORWARD_TSN, supports_forward_tsn),
             vector,
             unrecognized,
         })

@@ -6,6 +6,7 @@ mod init_ack;
 use alloc::vec::Vec;
 
 use anabranch_types::{Instant, PathId};
+use anabranch_wire::chunk::kind;
 use anabranch_wire::{CommonHeader, OutboundInit, PacketBuilder, ParameterWriter};
 
 use crate::address::{Addresses, listed};
@@ -73,6 +74,9 @@ pub(crate) fn push_extensions(
 ) {
     if let Some(vector) = vector {
         vector.push(parameters);
+    }
+    if extensions.ours.contains(kind::FORWARD_TSN) {
+        parameters.push_forward_tsn_supported();
     }
     let ours = extensions.ours.to_bytes();
     if !ours.is_empty() {

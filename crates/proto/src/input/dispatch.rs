@@ -1,6 +1,7 @@
 //! Dispatch of the chunks of a packet to their handlers.
 
 use anabranch_types::{Instant, PathId};
+use anabranch_wire::chunk::kind;
 use anabranch_wire::{Cause, CauseWriter, Chunk, Chunks, ErrorChunk, Packet, RawChunk, UnknownAction};
 
 use super::guard::{Admission, Guard};
@@ -8,7 +9,7 @@ use crate::association::Control;
 use crate::association::{Association, CloseReason, Event, PeerError, State, close};
 use crate::extensions::Extensions;
 use crate::handshake;
-use crate::recv::DataOutcome;
+use crate::recv::{DataOutcome, Skips};
 use crate::user_data::UserData;
 use crate::violation::Violation;
 
@@ -61,7 +62,7 @@ pub(super) fn chunks(
             }
             continue;
         }
-        carried_data |= matches!(chunk, Chunk::Data(_) | Chunk::IData(_)) && association.state.takes_data();
+        carried_data |= counts_as_data(&association.extensions, &chunk) && association.state.takes_data();
         if !one(association, now, path, raw, chunk)? {
             break;
         }
@@ -92,6 +93,8 @@ fn one(
             let effects = association.transfer.on_nr_sack(now, path, &sack)?;
             association.apply(effects);
         }
+        Chunk::ForwardTsn(chunk) => on_forward_tsn(association, &Skips::Data(chunk))?,
+        Chunk::IForwardTsn(chunk) => on_forward_tsn(association, &Skips::IData(chunk))?,
         Chunk::InitAck(chunk) => {
             handshake::on_init_ack(association, now, path, &chunk)?;
             // The INIT ACK is the only chunk of its packet (RFC 9260 §6.10), and `path` may no longer exist.
@@ -145,6 +148,28 @@ fn one(
     Ok(true)
 }
 
+//= rfc3758 3.6-7
+/// Whether the chunk is acknowledged like DATA. FORWARD TSN is (RFC 3758 §3.6), if it was agreed.
+fn counts_as_data(extensions: &Extensions, chunk: &Chunk<'_>) -> bool {
+    match chunk {
+        Chunk::Data(_) | Chunk::IData(_) => true,
+        Chunk::ForwardTsn(_) => extensions.agreed(kind::FORWARD_TSN),
+        Chunk::IForwardTsn(_) => extensions.agreed(kind::I_FORWARD_TSN),
+        _ => false,
+    }
+}
+
+fn on_forward_tsn(association: &mut Association, skips: &Skips<'_>) -> Result<(), Violation> {
+    if !association.state.takes_data() {
+        return Ok(());
+    }
+    association.transfer.on_forward_tsn(skips)?;
+    association
+        .owed
+        .tell_readable(&association.transfer.receiver, &mut association.events);
+    Ok(())
+}
+
 /// The chunk of user data that `bytes` of several PART chunks are.
 fn restored(bytes: &[u8]) -> Option<UserData<'_>> {
     match Chunks::of(bytes).next()?.ok()?.decode() {
@@ -173,14 +198,11 @@ fn on_data(
         return Ok(());
     }
     match transfer.on_data(now, path, &chunk)? {
-        DataOutcome::Accepted if !owed.readable_told && transfer.receiver.readable() => {
-            owed.readable_told = true;
-            events.push(Event::Readable);
-        }
+        DataOutcome::Accepted => owed.tell_readable(&transfer.receiver, events),
         DataOutcome::InvalidStream => {
             control.report(CauseWriter::one(Cause::InvalidStream(chunk.stream())));
         }
-        DataOutcome::Accepted | DataOutcome::Duplicate | DataOutcome::NoRoom => {}
+        DataOutcome::Duplicate | DataOutcome::NoRoom => {}
     }
     //= rfc9260 4-9, 6.2-19
     if let State::ShutdownSent(..) = state {

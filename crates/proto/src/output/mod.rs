@@ -63,6 +63,10 @@ impl Association {
             let effects = self.addresses.advance(&mut self.transfer, now);
             self.apply(effects);
         }
+        if self.transfer.sender.has_unreliable() || self.transfer.sender.is_out_of_step() {
+            let effects = self.transfer.abandon(now);
+            self.apply(effects);
+        }
         if self.control.has_final_chunk()
             && let Some(chunk) = self.control.take_final_chunk()
         {

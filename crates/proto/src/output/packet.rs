@@ -122,6 +122,7 @@ fn write_bundle(
     if plan.has_control {
         write_slots(state, control, transfer, plan.path, packet);
         transfer.write_due_heartbeat(plan.path, packet, now);
+        transfer.write_forward(plan.path, packet, now);
     }
     if let Some(form) = form {
         transfer.write_sack(form, plan.path, packet);

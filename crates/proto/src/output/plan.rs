@@ -125,4 +125,5 @@ fn control_path(control: &Control, transfer: &Transfer, now: Instant) -> Option<
     let slot = waiting.then(slot).flatten();
     slot.or_else(|| paths.heartbeat_due(now))
         .or_else(|| transfer.probe_due(now))
+        .or_else(|| transfer.forward_due())
 }

@@ -7,6 +7,7 @@
 mod ack_schedule;
 mod arrivals;
 mod delivery;
+mod forward;
 mod parts;
 mod reassembly;
 mod sack;
@@ -25,6 +26,7 @@ use self::ack_schedule::AckSchedule;
 pub(crate) use self::ack_schedule::SackWanted;
 use self::arrivals::{Arrivals, Turn};
 use self::delivery::Delivery;
+pub(crate) use self::forward::Skips;
 pub(crate) use self::parts::Parts;
 use self::reassembly::{Reassembly, Verdict};
 use self::sack::SackWriter;
@@ -199,6 +201,10 @@ impl Receiver {
         }
         match self.reassembly.judge(data, tsn, &self.tracker)? {
             Verdict::NotYet => Ok(self.drop_chunk()),
+            Verdict::Skipped => {
+                self.acknowledge(tsn, payload.len());
+                Ok(DataOutcome::Accepted)
+            }
             //= rfc9260 6.5-2
             Verdict::InvalidStream => {
                 self.acknowledge(tsn, payload.len());

@@ -135,6 +135,21 @@ impl Tracker {
         !at_the_end
     }
 
+    /// Treats all TSNs up to `tsn` as received, and those behind that arrived (RFC 3758 §3.6). Returns `tsn`, or `None` if that is
+    /// out of date, or too far ahead for a peer that respects the window.
+    pub(super) fn skip_to(&mut self, tsn: Tsn) -> Option<UnwrappedTsn> {
+        let tsn = self.cumulative.nearest(tsn);
+        if tsn <= self.cumulative || tsn - self.cumulative > self.reach {
+            return None;
+        }
+        self.highest = self.highest.max(tsn);
+        if let Some(disorder) = self.disorder.active_mut() {
+            disorder.above.remove_below(tsn.next().0);
+        }
+        self.advance_to(tsn);
+        Some(tsn)
+    }
+
     //= rfc9260 6.2-23
     pub(super) fn note_duplicate(&mut self, tsn: Tsn) {
         if self.disorder.duplicates.len() < MAX_DUPLICATES {

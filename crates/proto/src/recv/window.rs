@@ -139,6 +139,13 @@ impl Window {
         self.shrink();
     }
 
+    /// Removes `pieces` chunks with `bytes` of user data, whose message will never be complete.
+    pub(super) fn drop_pieces(&mut self, bytes: usize, pieces: usize) {
+        self.payload = self.payload.saturating_sub(bytes as u64);
+        self.chunks = self.chunks.saturating_sub(pieces as u64);
+        self.shrink();
+    }
+
     /// Sets the memory that this association may use.
     pub(super) const fn grant(&mut self, memory: u64) {
         self.granted = memory;

@@ -96,6 +96,14 @@ impl Sender {
             .is_some_and(|distance| distance >= FARTHEST)
     }
 
+    /// Whether the chunk's message may be abandoned and an earlier one of its stream is skipped. A FORWARD TSN that reports it would
+    /// make the receiver take the earlier one for an old message (RFC 3758 §3.6).
+    fn must_wait(&self, chunk: &Chunk) -> bool {
+        self.partial.has_messages()
+            && self.partial.messages.contains_key(&chunk.message)
+            && self.line.has_earlier(chunk)
+    }
+
     /// The place of the next chunk to send among the skipped ones; skips further chunks until there is one.
     fn find_place(&mut self, ahead: Ahead, scheduler: &mut dyn StreamScheduler) -> Option<Place> {
         let (begun, interleaving) = (self.begun, self.streams.is_interleaving());
@@ -103,7 +111,11 @@ impl Sender {
         loop {
             place = self.line.find(place, |place, chunk| match begun {
                 Some(message) => chunk.message == message,
-                None => place.bytes >= ahead.skip && (interleaving || chunk.flags.beginning),
+                None => {
+                    place.bytes >= ahead.skip
+                        && (interleaving || chunk.flags.beginning)
+                        && !self.must_wait(chunk)
+                }
             });
             if self.line.at(place).is_some() {
                 return Some(place);

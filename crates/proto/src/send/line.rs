@@ -80,6 +80,13 @@ impl Line {
         self.find(Place::default(), |_, chunk| chunk.message == message)
     }
 
+    /// Whether the list has a chunk of an earlier message of the chunk's stream, numbered in the same sequence.
+    pub(super) fn has_earlier(&self, chunk: &Chunk) -> bool {
+        let sequence = |chunk: &Chunk| (chunk.stream, chunk.flags.unordered);
+        let is_earlier = |other: &Chunk| other.message < chunk.message && sequence(other) == sequence(chunk);
+        self.chunks.iter().any(is_earlier)
+    }
+
     /// User data of the chunks of `message` in the list.
     pub(super) fn payload_of(&self, message: MessageId) -> u64 {
         let of_message = self.chunks.iter().filter(|chunk| chunk.message == message);

@@ -5,13 +5,16 @@
 //! [`Sender::send_again`] retransmits them. Policies select streams, paths and losses elsewhere; the sender executes their
 //! decisions.
 
+mod abandon;
 mod ahead;
 mod chunk;
 mod duplicates;
 mod error;
 mod fragment;
 mod line;
+mod losses;
 mod low_water;
+mod partial;
 mod queue;
 mod scoreboard;
 mod settings;
@@ -22,23 +25,27 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use anabranch_policy::catalog::SackHandlingChoice;
-use anabranch_policy::{LossThreshold, LostChunk, PathAck, StreamScheduler, StuckChunk};
+use anabranch_policy::{LostChunk, PathAck, StreamScheduler, StuckChunk};
 use anabranch_types::{Instant, MessageId, PathId, StreamId, Tsn, UnwrappedTsn};
 use anabranch_wire::ValidSack;
 
+pub(crate) use self::abandon::Forward;
 pub(crate) use self::ahead::Ahead;
 pub use self::error::SendError;
+pub(crate) use self::partial::Abandoned;
+pub use self::partial::Abandonments;
 pub(crate) use self::scoreboard::{Lost, SackWindow};
 
 use self::chunk::Chunk;
 use self::fragment::Room;
 use self::line::Line;
 use self::low_water::LowWater;
+use self::partial::Partial;
 use self::scoreboard::{Applied, Scoreboard};
 use self::streams::{PeerRoom, Streams};
 use self::window::PeerWindow;
 use crate::config::SackWalks;
-use crate::message::Message;
+use crate::message::{Message, Reliability};
 use crate::on_demand::OnDemand;
 use crate::user_data::UserData;
 
@@ -102,6 +109,11 @@ pub(crate) struct Sender {
     scoreboard: Scoreboard,
     window: PeerWindow,
     low_water: OnDemand<LowWater>,
+    partial: Partial,
+    /// Whether both ends support FORWARD TSN.
+    partially_reliable: bool,
+    /// Whether the handshake is complete.
+    was_negotiated: bool,
     buffer: u64,
     max_message: usize,
     /// Payload of a full-sized fragment on the path of the last one.
@@ -130,6 +142,9 @@ impl Sender {
             ),
             window: PeerWindow::new(config.peer_window),
             low_water: OnDemand::default(),
+            partial: Partial::default(),
+            partially_reliable: false,
+            was_negotiated: false,
             buffer: config.buffer,
             max_message: config.max_message,
             full_piece: 0,
@@ -148,7 +163,14 @@ impl Sender {
         debug_assert!(!self.has_outstanding(), "data is sent after the handshake");
         self.window = PeerWindow::new(peer_window);
         self.streams.interleave(interleaving);
-        self.streams.limit(outbound_streams, scheduler)
+        self.was_negotiated = true;
+        let refused = self.streams.limit(outbound_streams, scheduler);
+        if self.partial.has_messages() {
+            for (message, _) in &refused {
+                self.partial.remove(*message);
+            }
+        }
+        refused
     }
 
     //= rfc9260 3.3.1-5, 6.2-34
@@ -170,11 +192,17 @@ impl Sender {
             return Err(SendError::TooLarge { max: max as usize });
         }
         self.check_stream(message.stream)?;
+        if length > self.free_space() && self.partial.has_messages() {
+            self.make_room(length, message.reliability, scheduler);
+        }
         if length > self.free_space() {
             return Err(SendError::BufferFull);
         }
-        let stream = message.stream;
+        let (stream, reliability) = (message.stream, message.reliability);
         let id = self.streams.push(message, scheduler);
+        if reliability != Reliability::Reliable {
+            self.add_unreliable(id, stream, reliability);
+        }
         if self.low_water.watches(stream) {
             let queued = self.queued_on(stream);
             self.low_water.make_mut().rose_to(stream, queued);
@@ -276,11 +304,15 @@ impl Sender {
 
     //= rfc9260 3.3.1-12, 3.3.1-13, 6.9-12
     fn put(&mut self, chunk: Chunk, path: PathId, now: Instant) -> UserData<'_> {
+        self.put_ends();
         let binds = !chunk.flags.ending && !self.streams.is_interleaving();
         self.begun = binds.then_some(chunk.message);
         if self.low_water.watches(chunk.stream) {
             let queued = self.queued_on(chunk.stream);
             self.low_water.make_mut().fell_to(chunk.stream, queued);
+        }
+        if self.partial.has_messages() {
+            self.partial.sent(chunk.message, self.scoreboard.next_tsn());
         }
         self.scoreboard.send(chunk, path, now)
     }
@@ -339,7 +371,8 @@ impl Sender {
 
     /// The chunk after the cumulative TSN ack point if it is in flight; a lost one is retransmitted anyway.
     pub(crate) fn oldest_outstanding(&self) -> Option<StuckChunk> {
-        self.scoreboard.oldest_in_flight()
+        let oldest = self.scoreboard.oldest_in_flight();
+        oldest.filter(|chunk| !self.partial.has_messages() || !self.gives_up(chunk.tsn))
     }
 
     /// Retransmits the chunk of [`Sender::oldest_outstanding`] on `path` with the I bit, so that its acknowledgement frees the
@@ -368,6 +401,7 @@ impl Sender {
         scheduler: &mut dyn StreamScheduler,
         now: Instant,
     ) -> SackOutcome {
+        //= rfc3758 3.5-17, 3.5-18
         // RFC 9260 §6.2.1 D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack Point, then drop the SACK
         // chunk."
         if sack.cumulative < self.cumulative() {
@@ -379,7 +413,9 @@ impl Sender {
             retains_unreported,
         } = self.scoreboard.apply(sack.cumulative, &sack.blocks, now);
         let kept_bytes = self.scoreboard.keep(&sack.kept);
-        if retains_unreported && sack.cumulative == self.cumulative() {
+        // SACKs do not report abandoned TSNs, so these do not show that the SACK is an old one.
+        let is_old = retains_unreported && self.partial.skipped.is_empty();
+        if is_old && sack.cumulative == self.cumulative() {
             self.window.advertise_at_most(sack.a_rwnd);
         } else {
             self.window.advertise(sack.a_rwnd);
@@ -414,7 +450,13 @@ impl Sender {
         self.scoreboard.forget(cumulative, |chunk| {
             freed_bytes += chunk.payload_bytes();
             self.streams.acknowledged(chunk, scheduler);
+            if chunk.flags.ending && self.partial.has_messages() {
+                self.partial.remove(chunk.message);
+            }
         });
+        if !self.partial.skipped.is_empty() {
+            self.partial.skipped.remove_below(cumulative.next().0);
+        }
         if self.is_drained() {
             self.streams.shrink(KEPT_WHEN_DRAINED);
             self.line.release_if_idle();
@@ -432,46 +474,6 @@ impl Sender {
     /// Effects of the last SACK or SHUTDOWN on each path, in the order of path ids; paths without news are left out.
     pub(crate) fn path_acks(&self) -> &[PathAck] {
         self.scoreboard.path_acks()
-    }
-
-    /// Prepares the search for losses; to be called before [`Sender::lose`] is called for each path with the same thresholds.
-    pub(crate) fn look_for_losses(&mut self, threshold_of: impl Fn(PathId) -> LossThreshold) {
-        self.scoreboard.look_for_losses(threshold_of);
-    }
-
-    /// Marks all chunks in flight on `path` below `threshold` as lost.
-    pub(crate) fn lose(&mut self, path: PathId, threshold: LossThreshold) -> Lost {
-        let lost = self.scoreboard.lose(path, threshold);
-        self.scoreboard.debug_check();
-        lost
-    }
-
-    /// Marks all chunks as moved and to be retransmitted that were sent once, are in flight on `path` and lie below the first gap
-    /// ack block. Returns their number.
-    pub(crate) fn reschedule_below_first_gap(&mut self, path: PathId) -> u32 {
-        let chunks = self.scoreboard.reschedule_below_first_gap(path);
-        self.scoreboard.debug_check();
-        chunks
-    }
-
-    /// Marks all chunks in flight on `path` as lost, as after an expiry of T3 (RFC 9260 §6.3.3 E3).
-    pub(crate) fn lose_all(&mut self, path: PathId) -> Lost {
-        let lost = self.scoreboard.lose_all(path);
-        self.scoreboard.debug_check();
-        lost
-    }
-
-    /// Closes a deleted path: chunks in flight on it are lost. Its id may be reused when [`Sender::queued`] is 0 for it.
-    pub(crate) fn close_path(&mut self, path: PathId) {
-        self.scoreboard.close_path(path);
-        self.scoreboard.debug_check();
-    }
-
-    /// Opens a path that reuses the id of a closed one.
-    pub(crate) fn open_path(&mut self, path: PathId) {
-        if self.scoreboard.is_closed(path) {
-            self.scoreboard.open_path(path);
-        }
     }
 
     /// The messages that are not completely acknowledged, in the order in which they were queued.

@@ -95,6 +95,36 @@ impl Slab {
         Some(waiting)
     }
 
+    /// Whether the queue has `message`.
+    pub(super) fn has(&self, queue: Queue, message: MessageId) -> bool {
+        self.walk(queue).any(|slot| self.at(slot).id == message)
+    }
+
+    /// Removes `message` from the queue.
+    pub(super) fn remove(&mut self, queue: &mut Queue, message: MessageId) -> Option<Waiting> {
+        let found = self.walk(*queue).find(|slot| self.at(*slot).id == message)?;
+        if queue.first == Some(found) {
+            return self.pop(queue);
+        }
+        let before = self
+            .walk(*queue)
+            .find(|slot| self.at(*slot).next == Some(found))?;
+        let mut alone = Queue {
+            first: Some(found),
+            last: Some(found),
+        };
+        let next = self.at_mut(found).next.take();
+        self.at_mut(before).next = next;
+        if next.is_none() {
+            queue.last = Some(before);
+        }
+        self.pop(&mut alone)
+    }
+
+    fn walk(&self, queue: Queue) -> impl Iterator<Item = Slot> {
+        core::iter::successors(queue.first, |slot| self.at(*slot).next)
+    }
+
     /// All messages, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Waiting> {
         self.places.iter().filter_map(|place| match place {

@@ -7,6 +7,7 @@ use core::num::NonZeroU16;
 use anabranch_policy::{StreamFacts, StreamScheduler};
 use anabranch_types::{Fsn, MessageId, Mid, PathId, Ssn, StreamId};
 use anabranch_wire::{Data, DataFlags, IData};
+use bytes::Bytes;
 
 use super::chunk::{Chunk, Place};
 use super::queue::{Queue, Slab, Waiting};
@@ -338,6 +339,56 @@ impl Streams {
                 None => scheduler.on_idle(stream),
             }
         }
+    }
+
+    /// Whether a part of `message` is queued on `stream`.
+    pub(super) fn has_waiting(&self, stream: StreamId, message: MessageId) -> bool {
+        let queue = self.streams.get(stream.index()).map(|stream| stream.waiting);
+        queue.is_some_and(|queue| self.slab.has(queue, message))
+    }
+
+    /// Removes what is queued of a message. If a part of it had been taken before, returns a chunk without data for the rest.
+    pub(super) fn abandon(
+        &mut self,
+        stream: StreamId,
+        message: MessageId,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> Option<Chunk> {
+        let was_ready = self.ready_head(stream).is_some();
+        let queue = &mut self.streams[stream.index()].waiting;
+        let was_head = self.slab.first(*queue).is_some_and(|head| head.id == message);
+        let removed = self.slab.remove(queue, message)?;
+        let bytes = removed.bytes();
+        self.unsent_bytes -= bytes;
+        self.streams[stream.index()].unsent_bytes -= bytes;
+        if !was_head {
+            return None;
+        }
+        let begun = self
+            .find_unfinished(stream)
+            .ok()
+            .map(|at| self.unfinished.remove(at));
+        if begun.is_some() {
+            self.unfinished_bytes -= bytes;
+        }
+        if was_ready {
+            scheduler.on_idle(stream);
+        }
+        self.tell_if_ready(stream, scheduler);
+        let unordered = removed.message.unordered;
+        begun.map(|begun| Chunk {
+            message,
+            stream,
+            place: place(self.interleaving, unordered, begun),
+            ppid: removed.message.ppid,
+            flags: DataFlags {
+                beginning: false,
+                ending: true,
+                unordered,
+                immediate: false,
+            },
+            payload: Bytes::new(),
+        })
     }
 
     /// Bytes of the message of `chunk` that are not in chunks yet.

@@ -17,9 +17,9 @@ use anabranch_types::{
 use anabranch_wire::{DataFlags, ValidSack};
 
 use super::{Ahead, SackOutcome, SackWindow, SendError, Sender, SenderConfig, Unacknowledged};
-use crate::Message;
 use crate::config::SackWalks;
 use crate::user_data::UserData;
+use crate::{Message, Reliability};
 
 const A: PathId = PathId(0);
 const B: PathId = PathId(1);
@@ -696,6 +696,29 @@ fn skipped_messages_are_counted_in_scheduler_order() {
         panic!("there is more than is passed over");
     };
     assert_eq!(sent.stream, StreamId(5));
+}
+
+/// A FORWARD TSN for the later message would make the receiver take the earlier one for an old message.
+#[test]
+fn unreliable_message_is_not_sent_before_earlier_ones_of_its_stream() {
+    let mut app = Application::new();
+    app.sender.negotiate_reliability(true);
+    app.enqueue(0, 500).expect("room");
+    for stream in [0, 1] {
+        let message = Message::new(StreamId(stream), vec![7; 500]);
+        let message = message.with_reliability(Reliability::Retransmissions(0));
+        app.enqueue_message(message).expect("room");
+    }
+    let ahead = Ahead {
+        path: B,
+        skip: 1,
+        fragment_at: 1_000,
+    };
+    let sent = app.sender.send_ahead(ahead, 1_000, &mut app.scheduler, NOW);
+    let Some(UserData::Data(sent)) = sent else {
+        panic!("the other stream has a message");
+    };
+    assert_eq!(sent.stream, StreamId(1));
 }
 
 /// A receiver can order SSNs only within half of their space.

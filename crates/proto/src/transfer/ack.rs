@@ -130,6 +130,7 @@ impl Transfer {
         if acknowledged {
             self.note_progress();
         }
+        self.forward_after_sack(now);
         self.window_probe_answered(acknowledged, now);
         self.publish(now);
         self.reduce_rates();

@@ -57,11 +57,12 @@ impl Transfer {
             let duplicates = &mut self.paths.path_mut(path).sending.make_mut().duplicates;
             duplicates.set_next(tsn);
             let chunk = self.sender.in_flight_chunk(tsn)?;
-            if chunk.bytes <= longest {
+            if chunk.bytes <= longest && !(self.sender.has_unreliable() && self.sender.gives_up(tsn)) {
                 let onto = self.paths.fact(path);
                 let scheduler = &self.policies.path_scheduler;
                 return scheduler.wants_duplicate(&chunk, onto, now).then_some(chunk);
             }
+            let duplicates = &mut self.paths.path_mut(path).sending.make_mut().duplicates;
             duplicates.set_next(tsn.next());
         }
     }

@@ -9,6 +9,7 @@
 //! | `ack` | what a SACK changes (RFC 9260 §6.2.1) |
 //! | `loss` | lost chunks and fast recovery (§7.2.4) |
 //! | `t3` | the retransmission timer (§6.3.3) |
+//! | `forward` | abandoned messages and FORWARD TSN (RFC 3758) |
 //! | `failure` | path failure detection (§8.1, §8.2; RFC 7829) |
 //! | `heartbeat` | heartbeats (§5.4, §8.3) |
 //! | `probing` | probes of paths that do not respond, while data waits |
@@ -29,6 +30,7 @@ mod ack;
 mod duplicate;
 mod effects;
 mod failure;
+mod forward;
 mod heartbeat;
 mod invariants;
 mod loss;
@@ -57,6 +59,7 @@ pub(crate) use self::effects::Effects;
 pub(crate) use self::heartbeat::HEARTBEAT_LEN;
 pub(crate) use self::plan::DataPlan;
 
+use self::forward::Forwarding;
 use self::progress::Stall;
 use self::split::Splitting;
 use self::zero_window::WindowProbe;
@@ -83,6 +86,7 @@ pub(crate) struct Transfer {
     pub(crate) errors: u16,
     window_probe: WindowProbe,
     stall: Option<Stall>,
+    forwarding: Forwarding,
     probe_budget: ProbeBudget,
     /// Whether SHUTDOWN or SHUTDOWN ACK was sent, which ends heartbeats on confirmed paths (RFC 9260 §8.3).
     is_finishing: bool,
@@ -123,6 +127,8 @@ pub(crate) struct Negotiated {
     pub(crate) peer_window: u32,
     /// Whether messages may be interleaved (I-DATA).
     pub(crate) interleaving: bool,
+    /// Whether messages may be abandoned (FORWARD TSN).
+    pub(crate) partial_reliability: bool,
     /// Whether SACKs report how many packets they acknowledge.
     pub(crate) packet_counts: bool,
 }
@@ -156,6 +162,7 @@ impl Transfer {
             errors: 0,
             window_probe: WindowProbe::default(),
             stall: None,
+            forwarding: Forwarding::default(),
             probe_budget: ProbeBudget::default(),
             is_finishing: false,
             scheduler_wakes: None,
@@ -180,6 +187,7 @@ impl Transfer {
             outbound_streams,
             peer_window,
             interleaving,
+            partial_reliability,
             packet_counts,
         } = negotiated;
         self.packet_counts = packet_counts;
@@ -187,6 +195,7 @@ impl Transfer {
         let refused = self
             .sender
             .negotiated(outbound_streams, peer_window, interleaving, scheduler);
+        self.sender.negotiate_reliability(partial_reliability);
         refused.len() as u64
     }
 
@@ -203,6 +212,7 @@ impl Transfer {
             }
         }
         self.scheduler_wakes = None;
+        self.forwarding = Forwarding::default();
         self.receiver.free_undeliverable();
     }
 

@@ -119,6 +119,9 @@ impl Transfer {
         facts.sendable = u64::from(facts.max_data_chunk);
         let sender = &self.sender;
         let new = sender.next_lost().is_none() && sender.may_send_new() && self.has_new_for(path);
+        if !new && sender.gives_up_tail(path) {
+            return None;
+        }
         Some(DataPlan::TailProbe { new })
     }
 

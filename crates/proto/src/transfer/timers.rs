@@ -15,6 +15,8 @@ impl Transfer {
             self.window_probe.deadline().filter(|_| can_leave),
             self.paths.next_deadline(),
             self.probe_deadline(),
+            self.sender.expiry(),
+            self.forward_deadline(),
         ])
     }
 
@@ -23,6 +25,8 @@ impl Transfer {
         self.scheduler_wakes.take_if(|wakes| *wakes <= now);
         self.window_probe.expire(now);
         let mut effects = self.loss_timer(now);
+        effects.append(self.forward_timer(now));
+        effects.append(self.abandon(now));
         for path in self.paths.ids() {
             if effects.peer_is_unreachable {
                 break;

@@ -7,6 +7,7 @@ mod cookie;
 mod data;
 mod ecn;
 mod error;
+mod forward_tsn;
 mod heartbeat;
 mod i_data;
 mod init;
@@ -25,6 +26,7 @@ pub use cookie::{CookieAck, CookieEcho};
 pub use data::{Data, DataFlags};
 pub use ecn::{Cwr, Ecne};
 pub use error::{ErrorChunk, OutboundError};
+pub use forward_tsn::{ForwardTsn, IForwardTsn, OutboundForwardTsn, OutboundIForwardTsn, SkippedMid};
 pub use heartbeat::{Heartbeat, HeartbeatAck, OutboundHeartbeatAck};
 pub use i_data::{FragmentPlace, IData};
 pub use init::{Init, InitAck, OutboundInit};
@@ -83,8 +85,12 @@ pub mod kind {
     pub const PAD: u8 = 0x84;
     /// Part of a DATA or I-DATA chunk; an extension of this project, with a number that IANA has not assigned.
     pub const PART: u8 = 0xbe;
+    /// Forward Cumulative TSN (RFC 3758 §3.2).
+    pub const FORWARD_TSN: u8 = 0xc0;
     /// Address Configuration Change (RFC 5061 §4.1.1).
     pub const ASCONF: u8 = 0xc1;
+    /// Forward Cumulative TSN for I-DATA (RFC 8260 §2.3.1).
+    pub const I_FORWARD_TSN: u8 = 0xc2;
 }
 
 /// One chunk of a packet, its value not decoded yet.
@@ -151,6 +157,8 @@ impl<'a> RawChunk<'a> {
             kind::AUTH => Auth::decode(reader).map(Chunk::Auth),
             kind::ASCONF => Asconf::decode(reader).map(Chunk::Asconf),
             kind::ASCONF_ACK => AsconfAck::decode(reader).map(Chunk::AsconfAck),
+            kind::FORWARD_TSN => ForwardTsn::decode(reader).map(Chunk::ForwardTsn),
+            kind::I_FORWARD_TSN => IForwardTsn::decode(reader).map(Chunk::IForwardTsn),
             kind::PART => Part::decode(reader).map(Chunk::Part),
             kind::PAD => Ok(Chunk::Pad(Pad::of_value(self.value))),
             _ => Ok(Chunk::Unknown(self)),
@@ -231,6 +239,10 @@ pub enum Chunk<'a> {
     Asconf(Asconf<'a>),
     /// Answers an ASCONF.
     AsconfAck(AsconfAck<'a>),
+    /// Reports abandoned chunks.
+    ForwardTsn(ForwardTsn<'a>),
+    /// Reports abandoned chunks of an association with I-DATA.
+    IForwardTsn(IForwardTsn<'a>),
     /// Padding.
     Pad(Pad),
     /// A part of a chunk of user data.
@@ -275,6 +287,8 @@ macro_rules! for_each_variant {
             Chunk::Auth($chunk) => $body,
             Chunk::Asconf($chunk) => $body,
             Chunk::AsconfAck($chunk) => $body,
+            Chunk::ForwardTsn($chunk) => $body,
+            Chunk::IForwardTsn($chunk) => $body,
             Chunk::Pad($chunk) => $body,
             Chunk::Part($chunk) => $body,
             Chunk::Unknown($chunk) => $body,

@@ -114,7 +114,7 @@ fn captured_chunks_are_dissected() {
 fn captured_init_lists_its_extensions() {
     assert_eq!(
         words(captures::INIT),
-        "INIT itag=bb652475 rwnd=131072 os=10 is=2048 tsn=2075617749 [type 0xc000 len=0, \
+        "INIT itag=bb652475 rwnd=131072 os=10 is=2048 tsn=2075617749 [forward-tsn, \
          extensions c00fc18082, random len=32, hmac sha-1, authenticate 80c1]"
     );
 }
@@ -441,6 +441,39 @@ fn chunks_of_fixed_length_are_read_as_written() {
         Chunk::Pad(Pad { length: 3 }),
     ] {
         assert_eq!(only(&packet_of(&chunk)), chunk);
+    }
+}
+
+#[test]
+fn forward_tsn_is_read_as_written() {
+    let forward = OutboundForwardTsn {
+        cumulative: Tsn(41),
+        skipped: [(StreamId(3), Ssn(7)), (StreamId(65_535), Ssn(0))].into(),
+    };
+    let packet = packet_of(&forward);
+    let Chunk::ForwardTsn(chunk) = only(&packet) else {
+        panic!("no FORWARD TSN");
+    };
+    assert_eq!(chunk.to_string(), "FORWARD-TSN cum=41 3:7 65535:0");
+    assert_eq!(packet_of(&chunk), packet);
+    let entry = |stream, unordered, mid| SkippedMid {
+        stream: StreamId(stream),
+        unordered,
+        mid: Mid(mid),
+    };
+    let forward = OutboundIForwardTsn {
+        cumulative: Tsn(41),
+        skipped: [entry(3, false, 7), entry(3, true, 1 << 31)].into(),
+    };
+    let packet = packet_of(&forward);
+    let Chunk::IForwardTsn(chunk) = only(&packet) else {
+        panic!("no I-FORWARD-TSN");
+    };
+    assert_eq!(chunk.to_string(), "I-FORWARD-TSN cum=41 3:7 3:2147483648U");
+    assert_eq!(packet_of(&chunk), packet);
+    for kind in [kind::FORWARD_TSN, kind::I_FORWARD_TSN] {
+        assert_eq!(decode_error(kind, &[0; 3]), Some(DecodeErrorKind::Truncated));
+        assert_eq!(decode_error(kind, &[0; 6]), Some(DecodeErrorKind::BadLength));
     }
 }
 

@@ -48,6 +48,8 @@ pub mod kind {
     pub const HMAC_ALGORITHMS: u16 = 0x8004;
     /// Supported Extensions (RFC 5061 §4.2.7).
     pub const SUPPORTED_EXTENSIONS: u16 = 0x8008;
+    /// Forward-TSN-Supported (RFC 3758 §3.1).
+    pub const FORWARD_TSN_SUPPORTED: u16 = 0xc000;
     /// Add IP Address (RFC 5061 §4.2.1).
     pub const ADD_ADDRESS: u16 = 0xc001;
     /// Delete IP Address (RFC 5061 §4.2.2).
@@ -108,6 +110,8 @@ pub enum Parameter<'a> {
     },
     /// The sender supports ECN.
     EcnCapable,
+    /// The sender supports FORWARD TSN.
+    ForwardTsnSupported,
     /// Chunk types beyond RFC 9260 that the sender supports.
     SupportedExtensions(&'a [u8]),
     /// The sender's random number for the key, 32 bytes by RFC 4895 §3.1; the receiver checks that.
@@ -158,6 +162,7 @@ impl<'a> RawParameter<'a> {
             kind::HOST_NAME => Ok(Parameter::HostName),
             kind::SUPPORTED_ADDRESS_TYPES => Ok(supported_address_types(self.value)),
             kind::ECN_CAPABLE => fixed(Parameter::EcnCapable, reader),
+            kind::FORWARD_TSN_SUPPORTED => fixed(Parameter::ForwardTsnSupported, reader),
             kind::SUPPORTED_EXTENSIONS => Ok(Parameter::SupportedExtensions(self.value)),
             kind::RANDOM => Ok(Parameter::Random(self.value)),
             kind::CHUNK_LIST => Ok(Parameter::ChunkList(self.value)),
@@ -254,6 +259,7 @@ impl fmt::Display for Parameter<'_> {
                 ipv6: false,
             } => f.write_str("supports no address"),
             Self::EcnCapable => f.write_str("ecn"),
+            Self::ForwardTsnSupported => f.write_str("forward-tsn"),
             Self::SupportedExtensions(kinds) => write!(f, "extensions {}", Hex(kinds)),
             Self::Random(bytes) => write!(f, "random len={}", bytes.len()),
             Self::ChunkList(kinds) => write!(f, "authenticate {}", Hex(kinds)),

@@ -138,7 +138,7 @@ fn captured_init_ack_has_extensions_and_a_cookie() {
     };
     assert_eq!(
         init_ack.parameters.to_string(),
-        "[type 0xc000 len=0, extensions c00fc18082, random len=32, hmac sha-1, \
+        "[forward-tsn, extensions c00fc18082, random len=32, hmac sha-1, \
          authenticate 80c1, cookie len=308]"
     );
 }

@@ -74,6 +74,11 @@ impl ParameterWriter {
         self.push_raw(kind::ECN_CAPABLE, &[])
     }
 
+    /// We support FORWARD TSN.
+    pub fn push_forward_tsn_supported(&mut self) -> &mut Self {
+        self.push_raw(kind::FORWARD_TSN_SUPPORTED, &[])
+    }
+
     /// Chunk types beyond RFC 9260 that we support.
     pub fn push_supported_extensions(&mut self, chunk_kinds: &[u8]) -> &mut Self {
         self.push_raw(kind::SUPPORTED_EXTENSIONS, chunk_kinds)

@@ -3,7 +3,7 @@
 //! The TSN alone determines the place of a DATA chunk in its message (RFC 9260 §3.3.1), ordered or not.
 
 use anabranch_types::{Ppid, Ssn, StreamId, UnwrappedTsn};
-use anabranch_wire::Data;
+use anabranch_wire::{Data, ForwardTsn};
 use bytes::Bytes;
 
 use super::Verdict;
@@ -56,16 +56,19 @@ pub(in crate::recv) struct DataReassembly {
 struct Received {
     fragments: Fragments<UnwrappedTsn>,
     order: StreamOrder<Ssn>,
+    /// Up to this TSN it is not known which chunks arrived, because a FORWARD TSN has skipped some.
+    unknown_through: Option<UnwrappedTsn>,
 }
 
 impl Idle for Received {
     const IDLE: &'static Self = &Self {
         fragments: Fragments::NONE,
         order: StreamOrder::FIRST,
+        unknown_through: None,
     };
 
     fn is_idle(&self) -> bool {
-        self.fragments.is_empty() && self.order.is_first()
+        self.fragments.is_empty() && self.order.is_first() && self.unknown_through.is_none()
     }
 }
 
@@ -97,13 +100,18 @@ impl DataReassembly {
     ) -> Result<Verdict, Violation> {
         let exists = data.stream.0 < self.inbound_streams;
         // Fragments on an invalid stream are not kept, so a later fragment of the same message has no predecessor.
-        let Received { fragments, order } = &*self.received;
+        let Received {
+            fragments,
+            order,
+            unknown_through,
+        } = &*self.received;
         if !exists && !fragments.touch(tsn) {
             return Ok(Verdict::InvalidStream);
         }
         let whole = data.flags.beginning && data.flags.ending;
         if !whole || !fragments.is_empty() {
-            fragments.check(&fragment(data, tsn), self.max_message, |tsn| tracker.has(tsn))?;
+            let arrived = |tsn| tracker.has(tsn) && unknown_through.is_none_or(|unknown| tsn > unknown);
+            fragments.check(&fragment(data, tsn), self.max_message, arrived)?;
         } else if data.payload.len() > self.max_message {
             return Err(fragments::TOO_LARGE);
         }
@@ -115,7 +123,15 @@ impl DataReassembly {
         }
         // By serial arithmetic an SSN "before" the expected one is old, or at least 2^15 messages ahead (RFC 9260 §1.6). With TSNs
         // missing it may be the latter, and the chunk is dropped for now. With none missing it must be old.
-        if tsn == tracker.cumulative().next() {
+        if unknown_through.is_some() {
+            // A late fragment of an abandoned message, unless the SSN is ambiguous.
+            let is_next = tsn == tracker.cumulative().next();
+            Ok(if is_next {
+                Verdict::Skipped
+            } else {
+                Verdict::NotYet
+            })
+        } else if tsn == tracker.cumulative().next() {
             Err(Ssn::USED_TWICE)
         } else {
             Ok(Verdict::NotYet)
@@ -124,6 +140,25 @@ impl DataReassembly {
 
     pub(super) fn expected(&self, stream: StreamId) -> Ssn {
         self.received.order.expected(stream)
+    }
+
+    /// Drops incomplete messages of which a TSN up to `cumulative` is missing, and delivers messages that waited for abandoned ones.
+    pub(super) fn skip(
+        &mut self,
+        cumulative: UnwrappedTsn,
+        chunk: &ForwardTsn<'_>,
+        window: &mut Window,
+        delivery: &mut Delivery,
+    ) {
+        let received = self.received.make_mut();
+        let dropped = received.fragments.drop_through(cumulative);
+        window.drop_pieces(dropped.bytes, dropped.pieces);
+        received.unknown_through = received.unknown_through.max(dropped.last).max(Some(cumulative));
+        for (stream, ssn) in chunk.skipped() {
+            if stream.0 < self.inbound_streams {
+                received.order.skip(stream, ssn, delivery);
+            }
+        }
     }
 
     //= rfc9260 3.3.1-2, 3.3.1-3, 6.6-3

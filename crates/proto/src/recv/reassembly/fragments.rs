@@ -11,6 +11,7 @@
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 
 use anabranch_types::UnwrappedTsn;
 use bytes::Bytes;
@@ -208,6 +209,61 @@ impl<P: Place> Fragments<P> {
             .filter(|(first, run)| first.ahead(run.len()) == place)
             .map(|(_, run)| run);
         (before, self.runs.get(&place.ahead(1)))
+    }
+}
+
+/// Fragments that were dropped.
+#[derive(Debug)]
+pub(super) struct Dropped<P> {
+    pub(super) bytes: usize,
+    pub(super) pieces: usize,
+    /// The last place of them.
+    pub(super) last: Option<P>,
+}
+
+impl Fragments<UnwrappedTsn> {
+    //= rfc3758 3.6-10
+    /// Drops the fragments of all messages that miss a fragment up to `place`.
+    pub(super) fn drop_through(&mut self, place: UnwrappedTsn) -> Dropped<UnwrappedTsn> {
+        let is_incomplete = |first: UnwrappedTsn, run: &Run<super::data::Label>| {
+            let missing_before = !run.begins && first.previous() <= place;
+            let missing_after = !run.ends && first.ahead(run.len()) <= place;
+            missing_before || missing_after
+        };
+        let runs = self.runs.range(..=place.next());
+        let hopeless: Vec<_> = runs
+            .filter(|(first, run)| is_incomplete(**first, run))
+            .map(|(first, _)| *first)
+            .collect();
+        let mut dropped = Dropped {
+            bytes: 0,
+            pieces: 0,
+            last: None,
+        };
+        for first in hopeless {
+            if let Some(run) = self.runs.remove(&first) {
+                dropped.bytes += run.bytes;
+                dropped.pieces += run.pieces.len();
+                dropped.last = dropped.last.max(Some(first.ahead(run.len()).previous()));
+            }
+        }
+        dropped
+    }
+}
+
+impl<P: Place> Fragments<P> {
+    /// Drops all fragments in these places; returns their bytes and their number.
+    pub(super) fn drop_range(&mut self, places: RangeInclusive<P>) -> Dropped<P> {
+        let firsts: Vec<P> = self.runs.range(places).map(|(first, _)| *first).collect();
+        let runs = firsts.iter().filter_map(|first| self.runs.remove(first));
+        let (bytes, pieces) = runs.fold((0, 0), |(bytes, pieces), run| {
+            (bytes + run.bytes, pieces + run.pieces.len())
+        });
+        Dropped {
+            bytes,
+            pieces,
+            last: None,
+        }
     }
 }
 

@@ -5,9 +5,10 @@
 //! memory: each incomplete message counts as one chunk more.
 
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 use anabranch_types::{Fsn, Mid, Ppid, StreamId};
-use anabranch_wire::{FragmentPlace, IData};
+use anabranch_wire::{FragmentPlace, IData, IForwardTsn, SkippedMid};
 use bytes::Bytes;
 
 use super::Verdict;
@@ -71,12 +72,17 @@ struct Begun {
     ends: bool,
 }
 
+/// Number of MIDs that precede one, by serial arithmetic.
+const HALF: u32 = (1 << 31) - 1;
+
 /// Incomplete messages, and ordered messages that wait for earlier ones.
 #[derive(Debug)]
 pub(in crate::recv) struct IDataReassembly {
     received: OnDemand<Received>,
     max_message: usize,
     inbound_streams: u16,
+    /// Whether the peer has abandoned messages.
+    has_skipped: bool,
 }
 
 /// What has been received; the idle state is that before the first message.
@@ -114,6 +120,7 @@ impl IDataReassembly {
             received: OnDemand::default(),
             max_message: countable(max_message),
             inbound_streams,
+            has_skipped: false,
         }
     }
 
@@ -133,6 +140,14 @@ impl IDataReassembly {
             return Ok(Verdict::InvalidStream);
         }
         // Every message has its own MID, so a MID that was delivered, or belongs to a complete message that waits, is a repetition.
+        if self.has_skipped
+            && !data.unordered
+            && self.received.order.turn(data.stream, data.mid) == Turn::Past
+            && !self.received.order.has(data.stream, data.mid)
+        {
+            // A late fragment of an abandoned message.
+            return Ok(Verdict::Skipped);
+        }
         if !data.unordered
             && (self.received.order.turn(data.stream, data.mid) == Turn::Past
                 || self.received.order.has(data.stream, data.mid))
@@ -172,6 +187,52 @@ impl IDataReassembly {
 
     pub(super) fn expected(&self, stream: StreamId) -> Mid {
         self.received.order.expected(stream)
+    }
+
+    /// Drops incomplete messages that were abandoned, and delivers messages that waited for them.
+    pub(super) fn skip(&mut self, chunk: &IForwardTsn<'_>, window: &mut Window, delivery: &mut Delivery) {
+        self.has_skipped = true;
+        for SkippedMid {
+            stream,
+            unordered,
+            mid,
+        } in chunk.skipped()
+        {
+            if stream.0 >= self.inbound_streams {
+                continue;
+            }
+            self.drop_incomplete(stream, unordered, mid, window);
+            if !unordered {
+                self.received.make_mut().order.skip(stream, mid, delivery);
+            }
+        }
+    }
+
+    /// Drops incomplete messages of a stream up to `mid`.
+    fn drop_incomplete(&mut self, stream: StreamId, unordered: bool, mid: Mid, window: &mut Window) {
+        let of = |mid| Key {
+            stream,
+            unordered,
+            mid,
+        };
+        // MIDs wrap, so those up to `mid` may be in two ranges.
+        let first = mid.0.wrapping_sub(HALF);
+        let ranges = if first <= mid.0 {
+            [Some(first..=mid.0), None]
+        } else {
+            [Some(0..=mid.0), Some(first..=u32::MAX)]
+        };
+        let ranges = ranges.into_iter().flatten();
+        let messages = ranges.flat_map(|mids| self.received.begun.range(of(*mids.start())..=of(*mids.end())));
+        let abandoned: Vec<Key> = messages.map(|(key, _)| *key).collect();
+        for message in abandoned {
+            let received = self.received.make_mut();
+            received.begun.remove(&message);
+            let place = |fsn| Place { message, fsn };
+            let dropped = received.fragments.drop_range(place(0)..=place(u32::MAX));
+            // The message itself counted as one chunk.
+            window.drop_pieces(dropped.bytes, dropped.pieces + 1);
+        }
     }
 
     /// Adds the chunk, and delivers all messages that become deliverable by it.

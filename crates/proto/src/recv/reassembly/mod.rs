@@ -17,6 +17,7 @@ use self::ordered::Count as _;
 use super::ReceiverConfig;
 use super::arrivals::Turn;
 use super::delivery::Delivery;
+use super::forward::Skips;
 use super::tracker::Tracker;
 use super::window::Window;
 use crate::user_data::UserData;
@@ -33,6 +34,8 @@ pub(super) enum Verdict {
     InvalidStream,
     /// Drop it: its SSN is ambiguous before more of the missing TSNs arrive.
     NotYet,
+    /// Acknowledge it and discard its payload: its message was abandoned.
+    Skipped,
 }
 
 /// Incomplete messages, and ordered messages that wait for earlier ones.
@@ -62,6 +65,35 @@ impl Reassembly {
             Self::Data(reassembly) => reassembly.clear(),
             Self::IData(reassembly) => reassembly.clear(),
         }
+    }
+
+    /// Checks that the FORWARD TSN is the one for the type of chunks that the association uses (RFC 8260 §2.3.1).
+    ///
+    /// # Errors
+    /// [`WRONG_KIND`].
+    pub(super) const fn check_skips(&self, skips: &Skips<'_>) -> Result<(), Violation> {
+        match (self, skips) {
+            (Self::Data(_), Skips::Data(_)) | (Self::IData(_), Skips::IData(_)) => Ok(()),
+            _ => Err(WRONG_KIND),
+        }
+    }
+
+    /// Drops what is incomplete up to `cumulative`, and delivers what waited only for abandoned messages.
+    pub(super) fn skip(
+        &mut self,
+        cumulative: UnwrappedTsn,
+        skips: &Skips<'_>,
+        window: &mut Window,
+        delivery: &mut Delivery,
+    ) -> Result<(), Violation> {
+        match (self, skips) {
+            (Self::Data(reassembly), Skips::Data(chunk)) => {
+                reassembly.skip(cumulative, chunk, window, delivery);
+            }
+            (Self::IData(reassembly), Skips::IData(chunk)) => reassembly.skip(chunk, window, delivery),
+            _ => return Err(WRONG_KIND),
+        }
+        Ok(())
     }
 
     /// Sets the maximum message length.

@@ -133,6 +133,32 @@ impl<N: Count> StreamOrder<N> {
         }
     }
 
+    /// Delivers the messages up to `number` that wait, and those that follow them: the missing ones were abandoned.
+    pub(super) fn skip(&mut self, stream: StreamId, number: N, delivery: &mut Delivery) {
+        let expected = self.expected(stream);
+        if self.turn(stream, number) == Turn::Past {
+            return;
+        }
+        let (first, last) = (key(stream, expected), key(stream, number));
+        // Numbers wrap, so those up to the highest come before those from zero on.
+        let top = u64::from(stream.0) << 32 | u64::from(u32::MAX);
+        let bottom = u64::from(stream.0) << 32;
+        let ranges = if first <= last {
+            [Some(first..=last), None]
+        } else {
+            [Some(first..=top), Some(bottom..=last)]
+        };
+        for range in ranges.into_iter().flatten() {
+            let keys: Vec<u64> = self.waiting.range(range).map(|(key, _)| *key).collect();
+            for key in keys {
+                if let Some(message) = self.waiting.remove(&key) {
+                    delivery.push(message);
+                }
+            }
+        }
+        self.follow_up(stream, number.following(), delivery);
+    }
+
     /// Delivers the messages from `number` on that wait, and expects the first that does not.
     fn follow_up(&mut self, stream: StreamId, mut number: N, delivery: &mut Delivery) {
         while let Some(message) = self.take_waiting(key(stream, number)) {

@@ -4,6 +4,7 @@
 //! cost of a SACK is its blocks plus the chunks that it newly acknowledges, that of a loss is the lost chunks. The number of
 //! outstanding chunks does not matter, unless [`SackHandlingChoice`] selects an algorithm that walks the ring (ADR 0006, 0023).
 
+mod abandoned;
 mod apply;
 mod arrival;
 mod counted;

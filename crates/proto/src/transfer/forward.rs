@@ -1,0 +1,166 @@
+//! FORWARD TSN of abandoned messages (RFC 3758 §3.5). When is it sent, and when again?
+//!
+//! It leaves at once when the Advanced.Peer.Ack.Point moves. Until the peer's cumulative TSN has reached that point it is repeated:
+//! after a SACK that does not show it, a round trip later, and otherwise when its timer expires, which counts as an error of the path.
+
+use alloc::boxed::Box;
+use core::time::Duration;
+
+use anabranch_types::{Instant, PathId, UnwrappedTsn};
+use anabranch_wire::PacketBuilder;
+
+use super::{Effects, Transfer};
+use crate::recv::Skips;
+use crate::send::Forward;
+use crate::violation::Violation;
+
+/// FORWARD TSN may be delayed by at most this time (RFC 3758 §3.5 F3).
+const MAX_DELAY: Duration = Duration::from_millis(200);
+
+/// The state of the last FORWARD TSN. Empty while no abandoned TSN waits for the peer.
+#[derive(Debug, Default)]
+pub(super) struct Forwarding {
+    is_due: bool,
+    /// The last one that was sent. Few associations abandon messages, so it is behind a pointer.
+    last: Option<Box<Last>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    point: UnwrappedTsn,
+    sent_at: Instant,
+    path: PathId,
+    /// When it counts as lost.
+    expires: Instant,
+}
+
+impl Transfer {
+    /// Abandons messages whose limits are reached, before anything is planned.
+    pub(crate) fn abandon(&mut self, now: Instant) -> Effects {
+        let mut effects = Effects::default();
+        let is_out_of_step = self.sender.is_out_of_step();
+        if !self.sender.has_unreliable() && !is_out_of_step {
+            return effects;
+        }
+        if is_out_of_step {
+            self.sender.is_in_step();
+        }
+        let before = self.sender.free_space();
+        let scheduler = &mut *self.policies.stream_scheduler;
+        let mut abandoned = self.sender.expire(scheduler, now);
+        abandoned |= self.sender.abandon_lost(scheduler);
+        if abandoned || is_out_of_step {
+            self.forward_if_advanced();
+            self.publish(now);
+        }
+        // The buffer has room again, as after an acknowledgement.
+        effects.is_acknowledged = self.sender.free_space() > before;
+        effects
+    }
+
+    /// Brings the facts up to date after sent chunks were abandoned for a new message. Timers follow at the next poll, which has a
+    /// time.
+    pub(crate) fn note_abandoned(&mut self) {
+        for path in self.paths.ids() {
+            let facts = self.paths.fact_mut(path);
+            facts.in_flight = self.sender.in_flight(path);
+            facts.queued = self.sender.queued(path);
+        }
+    }
+
+    //= rfc3758 3.5-8, 3.5-13
+    /// A FORWARD TSN is due if the Advanced.Peer.Ack.Point has moved since the last one, and none if the peer has reached it.
+    pub(super) fn forward_if_advanced(&mut self) {
+        let Some(point) = self.sender.advanced_point() else {
+            self.forwarding = Forwarding::default();
+            return;
+        };
+        let last = self.forwarding.last.as_deref();
+        let has_moved = last.is_none_or(|last| last.point < point);
+        self.forwarding.is_due |= has_moved;
+    }
+
+    //= rfc3758 3.5-6, 3.5-15, 3.5-16
+    /// A SACK arrived. If it does not show the last FORWARD TSN a round trip after that was sent, it is sent again.
+    pub(super) fn forward_after_sack(&mut self, now: Instant) {
+        if self.forwarding.last.is_none() && self.sender.advanced_point().is_none() {
+            return;
+        }
+        self.forward_if_advanced();
+        let Some(last) = self.forwarding.last.as_deref() else {
+            return;
+        };
+        let round_trip = self
+            .paths
+            .contains(last.path)
+            .then(|| self.paths.fact(last.path).srtt)
+            .flatten();
+        if now >= last.sent_at + round_trip.unwrap_or(MAX_DELAY).min(MAX_DELAY) {
+            self.forwarding.is_due = true;
+        }
+    }
+
+    /// The path of a FORWARD TSN that is due: any confirmed one (RFC 3758 §3.5 C3).
+    pub(crate) fn forward_due(&self) -> Option<PathId> {
+        let best = || self.paths.best();
+        self.forwarding
+            .is_due
+            .then(best)
+            .filter(|best| self.paths.is_confirmed(*best))
+    }
+
+    //= rfc3758 3.5-11
+    /// When the last FORWARD TSN counts as lost.
+    pub(crate) fn forward_deadline(&self) -> Option<Instant> {
+        self.forwarding.last.as_deref().map(|last| last.expires)
+    }
+
+    //= rfc3758 3.5-12
+    /// The FORWARD TSN was not acknowledged in time.
+    pub(super) fn forward_timer(&mut self, now: Instant) -> Effects {
+        let Some(last) = self.forwarding.last.take_if(|last| last.expires <= now) else {
+            return Effects::default();
+        };
+        self.forwarding.is_due = true;
+        if self.paths.contains(last.path) {
+            self.request_timed_out(last.path, now)
+        } else {
+            Effects::default()
+        }
+    }
+
+    //= rfc3758 3.5-14
+    /// Writes a FORWARD TSN into a packet for `path`, if one is due.
+    pub(crate) fn write_forward(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, now: Instant) {
+        if !self.forwarding.is_due || !self.paths.is_confirmed(path) {
+            return;
+        }
+        let Some((point, chunk)) = self.sender.forward(packet.room()) else {
+            self.forward_if_advanced();
+            return;
+        };
+        let pushed = match chunk {
+            Forward::Tsn(chunk) => packet.push(&chunk),
+            Forward::ITsn(chunk) => packet.push(&chunk),
+        };
+        debug_assert!(pushed.is_ok(), "it was made for the room");
+        // If not all of it fitted, the rest follows when the peer has acknowledged this one.
+        self.forwarding = Forwarding {
+            is_due: false,
+            last: Some(Box::new(Last {
+                point,
+                sent_at: now,
+                path,
+                expires: now + self.paths.fact(path).rto,
+            })),
+        };
+    }
+
+    /// Handles a FORWARD TSN.
+    ///
+    /// # Errors
+    /// See [`crate::recv::Receiver::on_forward_tsn`].
+    pub(crate) fn on_forward_tsn(&mut self, skips: &Skips<'_>) -> Result<(), Violation> {
+        self.receiver.on_forward_tsn(skips)
+    }
+}
