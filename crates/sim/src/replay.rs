@@ -91,8 +91,8 @@ fn simpler(op: &Op) -> Option<Op> {
     let mut op = op.clone();
     match &mut op {
         Op::Advance { millis } if *millis > 1 => *millis /= 2,
-        Op::Send { count, .. } if *count > 1 => *count /= 2,
-        Op::Send { bytes, .. } if *bytes > 1 => *bytes /= 2,
+        Op::Send { count, .. } | Op::SendUnreliable { count, .. } if *count > 1 => *count /= 2,
+        Op::Send { bytes, .. } | Op::SendUnreliable { bytes, .. } if *bytes > 1 => *bytes /= 2,
         Op::Lose { packets, .. } if *packets > 1 => *packets /= 2,
         _ => return None,
     }

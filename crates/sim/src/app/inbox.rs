@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use anabranch_proto::ReceivedMessage;
-use anabranch_types::{Instant, StreamId};
+use anabranch_types::{Instant, MessageId, StreamId};
 use thiserror::Error;
 
 use super::outbox::{FIRST_PPID, first_of_life, life_of};
@@ -42,6 +42,12 @@ pub enum DeliveryError {
     /// It was not received.
     #[error("message {0} did not arrive")]
     Missing(u32),
+    /// The sender abandoned a reliable message, or one message twice.
+    #[error("{0:?} was abandoned without a cause")]
+    AbandonedWithoutCause(MessageId),
+    /// It was received although the sender abandoned it before any part was sent.
+    #[error("message {0} arrived without being sent")]
+    Unsent(u32),
 }
 
 /// Messages received.
@@ -139,8 +145,8 @@ impl Inbox {
         self.course[bucket] += bytes;
     }
 
-    /// Compares received with sent messages: no unknown messages, no duplicates, each stream in order and without gaps. The tail
-    /// may still be missing. Messages from an earlier life do not count.
+    /// Compares received with sent messages: no unknown messages, no duplicates, each stream in order and without gaps, apart from
+    /// messages that may be abandoned. The tail may still be missing. Messages from an earlier life do not count.
     ///
     /// # Errors
     ///
@@ -160,7 +166,7 @@ impl Inbox {
         let mut ended: BTreeMap<StreamId, u32> = BTreeMap::new();
         for (number, sent) in (0..).zip(outbox.sent()) {
             let Some(arrived) = self.arrived.get(number as usize).copied().flatten() else {
-                if !sent.unordered {
+                if !sent.unordered && !outbox.is_optional(number as usize) {
                     ended.entry(sent.stream).or_insert(number);
                 }
                 continue;
@@ -174,20 +180,36 @@ impl Inbox {
                 return Err(DeliveryError::Skipped(*missing));
             }
         }
-        Ok(())
+        let has = |index: usize| self.arrived.get(index).is_some_and(Option::is_some);
+        let unsent = outbox
+            .abandoned()
+            .find(|(index, was_sent)| !was_sent && has(*index));
+        unsent.map_or(Ok(()), |(index, _)| Err(DeliveryError::Unsent(index as u32)))
     }
 
-    /// Like [`Self::agrees_with`], and no message may be missing.
+    /// Like [`Self::agrees_with`], and no message may be missing unless it was abandoned.
     ///
     /// # Errors
     ///
     /// The first delivery error.
     pub fn equals(&self, outbox: &Outbox) -> Result<(), DeliveryError> {
         self.agrees_with(outbox)?;
-        let is_here =
-            |index: usize| self.is_of(outbox) && self.arrived.get(index).is_some_and(Option::is_some);
-        let missing = (0..outbox.sent().len()).find(|index| !is_here(*index));
+        let missing = (0..outbox.sent().len())
+            .find(|index| !self.has_index(outbox, *index) && !outbox.has_abandoned(*index));
         missing.map_or(Ok(()), |number| Err(DeliveryError::Missing(number as u32)))
+    }
+
+    /// Whether each sent message was received or abandoned.
+    #[must_use]
+    pub fn is_complete(&self, outbox: &Outbox) -> bool {
+        let gone = outbox
+            .abandoned()
+            .filter(|(index, _)| !self.has_index(outbox, *index));
+        self.messages + gone.count() as u64 == outbox.sent().len() as u64
+    }
+
+    fn has_index(&self, outbox: &Outbox, index: usize) -> bool {
+        self.is_of(outbox) && self.arrived.get(index).is_some_and(Option::is_some)
     }
 
     fn is_of(&self, outbox: &Outbox) -> bool {

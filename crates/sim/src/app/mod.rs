@@ -7,7 +7,7 @@ mod outbox;
 mod pattern;
 mod workload;
 
-use anabranch_proto::{Association, Event};
+use anabranch_proto::{Association, Event, Reliability};
 use anabranch_types::{Instant, Rate};
 
 pub use download::{Objects, Requests};
@@ -40,6 +40,8 @@ pub struct Conversation {
     outbox: Outbox,
     inbox: Inbox,
     events: Vec<(Instant, Event)>,
+    /// The first message that was abandoned although it may not be.
+    abandonment_error: Option<DeliveryError>,
 }
 
 impl Conversation {
@@ -98,6 +100,10 @@ impl Conversation {
 
     /// Handles an event of an association that no longer exists.
     pub(crate) fn note(&mut self, now: Instant, event: Event) {
+        if let Event::Abandoned { message, sent, .. } = event {
+            let error = self.outbox.note_abandoned(message, sent).err();
+            self.abandonment_error = self.abandonment_error.take().or(error);
+        }
         if !matches!(event, Event::Readable | Event::Writable | Event::StreamLow(_)) {
             self.events.push((now, event));
         }
@@ -146,6 +152,26 @@ impl Conversation {
         now: Instant,
     ) -> Result<u32, anabranch_proto::SendError> {
         self.outbox.send(association, draft, now)
+    }
+
+    /// Sends one message now that may be abandoned.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Association::send`].
+    pub fn send_limited(
+        &mut self,
+        (draft, reliability): (Draft, Reliability),
+        association: &mut Association,
+        now: Instant,
+    ) -> Result<u32, anabranch_proto::SendError> {
+        self.outbox.send_limited(association, draft, reliability, now)
+    }
+
+    /// The first error found so far: of a received message, or of an abandoned one.
+    #[must_use]
+    pub fn delivery_error(&self) -> Option<&DeliveryError> {
+        self.inbox.delivery_error().or(self.abandonment_error.as_ref())
     }
 
     /// Messages sent since the peer's last restart.

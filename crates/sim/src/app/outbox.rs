@@ -1,10 +1,12 @@
 //! Sent messages by number, for comparison with those received.
 
-use anabranch_proto::{Association, Message, SendError};
-use anabranch_types::{Instant, Ppid, StreamId};
+use std::collections::{BTreeMap, BTreeSet};
+
+use anabranch_proto::{Association, Message, Reliability, SendError};
+use anabranch_types::{Instant, MessageId, Ppid, StreamId};
 
 use super::meter::stamp;
-use super::pattern;
+use super::{DeliveryError, pattern};
 
 /// A message to be created: all its properties except number and content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,8 +53,18 @@ pub struct Outbox {
     /// When each message was accepted.
     times: Vec<Instant>,
     bytes: u64,
+    unreliable: Unreliable,
     /// Whether messages carry the time instead of a number and are not recorded.
     metered: bool,
+}
+
+/// Messages that may be abandoned, by index in this life.
+#[derive(Clone, Debug, Default)]
+struct Unreliable {
+    ids: BTreeMap<MessageId, usize>,
+    indices: BTreeSet<usize>,
+    /// The abandoned ones, and whether a part of each had been sent.
+    abandoned: BTreeMap<usize, bool>,
 }
 
 /// Number of message numbers per life (the time between two restarts of a host).
@@ -112,18 +124,39 @@ impl Outbox {
         draft: Draft,
         now: Instant,
     ) -> Result<u32, SendError> {
+        self.send_limited(association, draft, Reliability::Reliable, now)
+    }
+
+    /// Sends a message that may be abandoned. As [`Outbox::send`] otherwise.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Association::send`].
+    pub fn send_limited(
+        &mut self,
+        association: &mut Association,
+        draft: Draft,
+        reliability: Reliability,
+        now: Instant,
+    ) -> Result<u32, SendError> {
         let (number, ppid) = if self.metered {
             (0, stamp(now))
         } else {
             let number = self.next_number();
             (number, Ppid(FIRST_PPID.wrapping_add(number)))
         };
-        let message = Message::new(draft.stream, pattern(number, draft.bytes)).with_ppid(ppid);
-        association.send(if draft.unordered {
+        let message = Message::new(draft.stream, pattern(number, draft.bytes))
+            .with_ppid(ppid)
+            .with_reliability(reliability);
+        let id = association.send(if draft.unordered {
             message.unordered()
         } else {
             message
         })?;
+        if reliability != Reliability::Reliable {
+            self.unreliable.ids.insert(id, self.sent.len());
+            self.unreliable.indices.insert(self.sent.len());
+        }
         if !self.metered {
             self.sent.push(draft);
             self.times.push(now);
@@ -136,6 +169,38 @@ impl Outbox {
     #[must_use]
     pub fn sent(&self) -> &[Draft] {
         &self.sent
+    }
+
+    /// Records that the association abandoned a message; `sent` tells whether a part of it had been sent.
+    ///
+    /// # Errors
+    ///
+    /// It may not be abandoned, or was abandoned before.
+    pub(super) fn note_abandoned(&mut self, message: MessageId, sent: bool) -> Result<(), DeliveryError> {
+        let index = self.unreliable.ids.get(&message);
+        let index = *index.ok_or(DeliveryError::AbandonedWithoutCause(message))?;
+        match self.unreliable.abandoned.insert(index, sent) {
+            Some(_) => Err(DeliveryError::AbandonedWithoutCause(message)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether message `index` of this life may be abandoned.
+    pub(super) fn is_optional(&self, index: usize) -> bool {
+        self.unreliable.indices.contains(&index)
+    }
+
+    /// The abandoned messages, by index in this life, and whether a part of each had been sent.
+    pub fn abandoned(&self) -> impl Iterator<Item = (usize, bool)> {
+        self.unreliable
+            .abandoned
+            .iter()
+            .map(|(index, sent)| (*index, *sent))
+    }
+
+    /// Whether message `index` of this life was abandoned.
+    pub(super) fn has_abandoned(&self, index: usize) -> bool {
+        self.unreliable.abandoned.contains_key(&index)
     }
 
     /// When message `number` of this life was accepted; `None` if there is none.

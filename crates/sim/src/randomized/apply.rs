@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use anabranch_netsim::link::{Loss, Reorder};
 use anabranch_netsim::{LinkChange, Probability};
+use anabranch_proto::Reliability;
 use anabranch_types::{PathId, Rate};
 
 use super::op::Op;
@@ -27,7 +28,19 @@ impl Op {
             } => {
                 let draft = Draft::new(stream, bytes);
                 let draft = if unordered { draft.unordered() } else { draft };
-                send(simulation, side, draft, count);
+                send(simulation, side, (draft, Reliability::Reliable), count);
+            }
+            Self::SendUnreliable {
+                side,
+                stream,
+                bytes,
+                count,
+                unordered,
+                limit,
+            } => {
+                let draft = Draft::new(stream, bytes);
+                let draft = if unordered { draft.unordered() } else { draft };
+                send(simulation, side, (draft, limit.reliability()), count);
             }
             Self::Read { side, pace } => read(simulation, side, pace),
             Self::SetPrimary { side, path } => {
@@ -117,11 +130,11 @@ fn outside(shape: &Shape, path: usize, host: u8) -> IpAddr {
     }
 }
 
-fn send(simulation: &mut Simulation, side: Side, draft: Draft, count: u32) {
+fn send(simulation: &mut Simulation, side: Side, message: (Draft, Reliability), count: u32) {
     simulation.talk(side, |conversation, association, now| {
         for _ in 0..count {
             // Valid refusals: a full buffer, a stream that the peer does not have, a shutdown in progress.
-            if conversation.send(draft, association, now).is_err() {
+            if conversation.send_limited(message, association, now).is_err() {
                 break;
             }
         }

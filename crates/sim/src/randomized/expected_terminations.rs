@@ -128,6 +128,7 @@ impl ExpectedTerminations {
                 }
             }
             Op::Send { .. }
+            | Op::SendUnreliable { .. }
             | Op::Rate { .. }
             | Op::Delay { .. }
             | Op::SetPrimary { .. }

@@ -1,5 +1,8 @@
 //! Steps of randomized simulations: everything that a network or an application may do, one small step at a time.
 
+use core::time::Duration;
+
+use anabranch_proto::Reliability;
 use anabranch_types::Rng;
 
 use super::shape::{Shape, pick};
@@ -26,6 +29,21 @@ pub enum Op {
         count: u32,
         /// Sent unordered.
         unordered: bool,
+    },
+    /// An application sends messages that may be abandoned.
+    SendUnreliable {
+        /// Side.
+        side: Side,
+        /// Stream.
+        stream: u16,
+        /// Message length in bytes.
+        bytes: usize,
+        /// Number of messages.
+        count: u32,
+        /// Sent unordered.
+        unordered: bool,
+        /// When they are abandoned.
+        limit: Limit,
     },
     /// An application changes its reading mode.
     Read {
@@ -149,6 +167,51 @@ pub enum Op {
     Restart,
 }
 
+/// When messages are abandoned: [`Reliability`] in plain numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limit {
+    /// After this time.
+    Lifetime {
+        /// Time in milliseconds.
+        millis: u32,
+    },
+    /// After so many retransmissions.
+    Retransmissions {
+        /// Number of retransmissions.
+        most: u16,
+    },
+    /// For more important messages.
+    Priority {
+        /// The priority; 0 is the most important.
+        number: u32,
+    },
+}
+
+impl Limit {
+    /// The limit as the core takes it.
+    pub(super) const fn reliability(self) -> Reliability {
+        match self {
+            Self::Lifetime { millis } => Reliability::Lifetime(Duration::from_millis(millis as u64)),
+            Self::Retransmissions { most } => Reliability::Retransmissions(most),
+            Self::Priority { number } => Reliability::Priority(number),
+        }
+    }
+
+    fn draw(rng: &mut Rng) -> Self {
+        match rng.below(3) {
+            0 => Self::Lifetime {
+                millis: *pick(rng, &[0, 1, 20, 100, 500, 3_000]),
+            },
+            1 => Self::Retransmissions {
+                most: *pick(rng, &[0, 0, 1, 3]),
+            },
+            _ => Self::Priority {
+                number: rng.below(4) as u32,
+            },
+        }
+    }
+}
+
 impl Op {
     /// A random step for the scenario `shape`.
     pub(super) fn draw(rng: &mut Rng, shape: &Shape) -> Self {
@@ -227,12 +290,25 @@ impl Op {
             2 => 1 + rng.below(longest),
             _ => 1_000,
         };
+        let (stream, bytes) = (rng.below(streams.into()) as u16, bytes.min(longest) as usize);
+        let count = *pick(rng, &[1, 1, 1, 3, 10, 40]);
+        let unordered = rng.chance(1, 4);
+        if shape.is_partially_reliable() && rng.chance(1, 2) {
+            return Self::SendUnreliable {
+                side,
+                stream,
+                bytes,
+                count,
+                unordered,
+                limit: Limit::draw(rng),
+            };
+        }
         Self::Send {
             side,
-            stream: rng.below(streams.into()) as u16,
-            bytes: bytes.min(longest) as usize,
-            count: *pick(rng, &[1, 1, 1, 3, 10, 40]),
-            unordered: rng.chance(1, 4),
+            stream,
+            bytes,
+            count,
+            unordered,
         }
     }
 

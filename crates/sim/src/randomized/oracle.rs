@@ -33,6 +33,9 @@ pub(super) fn conclude(
     check_delivery(simulation, expected)?;
     if Side::BOTH.iter().all(|side| is_open(simulation, *side)) {
         check_emptiness(simulation)?;
+        if !expected.restarted() {
+            check_abandoned(simulation)?;
+        }
         check_quiet(simulation)?;
     }
     check_deadlines(simulation)
@@ -43,7 +46,7 @@ pub(super) fn check_at_any_time(simulation: &Simulation, limits: &Limits) -> Res
     for side in Side::BOTH {
         let delivery_error = simulation
             .conversation(side)
-            .and_then(|one| one.inbox().delivery_error());
+            .and_then(Conversation::delivery_error);
         if let Some(delivery_error) = delivery_error {
             return Err(format!("{side:?}: {delivery_error}"));
         }
@@ -95,11 +98,10 @@ fn all_delivered(simulation: &Simulation, from: Side) -> bool {
     let Some(sender) = simulation.conversation(from) else {
         return true;
     };
-    let sent = sender.outbox().sent().len() as u64;
-    let read = simulation
-        .conversation(from.other())
-        .map_or(0, |reader| reader.inbox().messages());
-    flushed && sent == read
+    let nothing_read = Inbox::default();
+    let reader = simulation.conversation(from.other());
+    let inbox = reader.map_or(&nothing_read, Conversation::inbox);
+    flushed && inbox.is_complete(sender.outbox())
 }
 
 fn check_delivery(simulation: &Simulation, expected: &ExpectedTerminations) -> Result<(), String> {
@@ -148,6 +150,23 @@ fn close_reason(conversation: &Conversation) -> Option<&CloseReason> {
             Event::Closed(reason) => Some(reason),
             _ => None,
         })
+}
+
+/// The association counts as abandoned what it reported.
+fn check_abandoned(simulation: &Simulation) -> Result<(), String> {
+    for side in Side::BOTH {
+        let (Some(association), Some(conversation)) =
+            (simulation.association(side), simulation.conversation(side))
+        else {
+            continue;
+        };
+        let counted = association.statistics().abandoned;
+        let reported = conversation.outbox().abandoned().count() as u64;
+        if counted.sent + counted.unsent != reported {
+            return Err(format!("{side:?} reports {reported} of {counted:?}"));
+        }
+    }
+    Ok(())
 }
 
 /// When everything is acknowledged and read, all buffers and queues must be empty.

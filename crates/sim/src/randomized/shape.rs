@@ -154,8 +154,14 @@ impl Shape {
         };
         AssociationConfig {
             local_sctp_port: Some(port),
+            partial_reliability: self.is_partially_reliable(),
             ..config
         }
+    }
+
+    /// Whether both sides support partial reliability, as in a third of the tests.
+    pub(super) const fn is_partially_reliable(&self) -> bool {
+        self.seed.is_multiple_of(3)
     }
 
     /// Connects the sides that are to connect.

@@ -1,7 +1,7 @@
 //! Regression tests: failures found by randomized simulations, minimised.
 
 use anabranch_sim::Side;
-use anabranch_sim::randomized::{Op, PathShape, RandomizedTest, Shape, SideShape};
+use anabranch_sim::randomized::{Limit, Op, PathShape, RandomizedTest, Shape, SideShape};
 
 /// Short timeouts and large buffers.
 fn roomy() -> SideShape {
@@ -228,4 +228,29 @@ fn association_without_working_path_ends() {
             },
         ],
     );
+}
+
+/// A message that expired before the handshake was complete held its stream's turn for ever.
+#[test]
+fn abandoned_message_gives_up_the_turn_of_its_stream() {
+    let mut shape = pair(vec![path(40_000, 30)]);
+    // Partial reliability is on.
+    shape.seed = 3;
+    shape.near.policies = vec![("stream-scheduler", "rr-packet")];
+    let expires = Op::SendUnreliable {
+        side: Side::Near,
+        stream: 1,
+        bytes: 1,
+        count: 1,
+        unordered: false,
+        limit: Limit::Lifetime { millis: 20 },
+    };
+    let stays = Op::Send {
+        side: Side::Near,
+        stream: 2,
+        bytes: 1,
+        count: 1,
+        unordered: true,
+    };
+    holds(shape, vec![expires, stays]);
 }
