@@ -47,6 +47,7 @@ struct options {
 	uint32_t length[MAX_LENGTHS], lengths;
 	uint16_t streams;
 	bool odd_unordered;
+	int retransmissions;
 	enum ending end;
 	int cmt, cc, scheduler, send_buffer, receive_buffer, nodelay;
 };
@@ -62,7 +63,7 @@ struct report {
 
 static struct options options = {
 	.own_port = 9899, .peer_port = 9899, .length = { 1000 }, .lengths = 1, .streams = 1, .cmt = -1, .cc = -1,
-	.scheduler = -1, .nodelay = 1, .own = { { .sin_family = AF_INET } }, .owns = 1,
+	.scheduler = -1, .nodelay = 1, .retransmissions = -1, .own = { { .sin_family = AF_INET } }, .owns = 1,
 };
 static struct report report;
 static struct socket *association;
@@ -165,6 +166,13 @@ stream_of(uint32_t number)
 	return (uint16_t)(number % options.streams);
 }
 
+/* Whether chunks on this stream have a limit of retransmissions. */
+static bool
+is_unreliable(uint16_t stream)
+{
+	return options.retransmissions >= 0 && stream % 4 >= 2;
+}
+
 /* The number, then bytes that count up from it. */
 static void
 write_message(uint8_t *bytes, uint32_t number)
@@ -197,7 +205,8 @@ check_message(const uint8_t *bytes, size_t length, uint16_t stream)
 		}
 	}
 	bool ordered = !(options.odd_unordered && stream % 2 == 1);
-	if (ordered && number != (begun[stream] ? next[stream] : stream))
+	uint32_t expected = begun[stream] ? next[stream] : stream;
+	if (ordered && (is_unreliable(stream) ? number < expected : number != expected))
 		note_error("a message came out of its order", EBADMSG);
 	begun[stream] = true;
 	next[stream] = number + options.streams;
@@ -238,13 +247,18 @@ send_all(void *unused)
 		longest = options.length[at] > longest ? options.length[at] : longest;
 	uint8_t *bytes = malloc(longest);
 	for (uint32_t number = 0; options.seconds > 0 ? now() < end : number < options.send; number++) {
-		struct sctp_sndinfo info = { .snd_sid = stream_of(number) };
+		struct sctp_sendv_spa how = { .sendv_flags = SCTP_SEND_SNDINFO_VALID };
 
-		if (options.odd_unordered && info.snd_sid % 2 == 1)
-			info.snd_flags = SCTP_UNORDERED;
+		how.sendv_sndinfo.snd_sid = stream_of(number);
+		if (options.odd_unordered && stream_of(number) % 2 == 1)
+			how.sendv_sndinfo.snd_flags = SCTP_UNORDERED;
+		if (is_unreliable(stream_of(number))) {
+			how.sendv_flags |= SCTP_SEND_PRINFO_VALID;
+			how.sendv_prinfo.pr_policy = SCTP_PR_SCTP_RTX;
+			how.sendv_prinfo.pr_value = (uint32_t)options.retransmissions;
+		}
 		write_message(bytes, number);
-		if (usrsctp_sendv(association, bytes, length_of(number), NULL, 0, &info, sizeof info, SCTP_SENDV_SNDINFO,
-		    0) < 0) {
+		if (usrsctp_sendv(association, bytes, length_of(number), NULL, 0, &how, sizeof how, SCTP_SENDV_SPA, 0) < 0) {
 			note_error("send", errno);
 			break;
 		}
@@ -556,6 +570,8 @@ read_options(int count, char **arguments, bool knobs_only)
 			options.peer_port = (uint16_t)atoi(value);
 		else if (strcmp(name, "--send") == 0)
 			options.send = (uint32_t)atoi(value);
+		else if (strcmp(name, "--retransmissions") == 0)
+			options.retransmissions = atoi(value);
 		else if (strcmp(name, "--receive") == 0)
 			options.receive = (uint32_t)atoi(value);
 		else if (strcmp(name, "--seconds") == 0)

@@ -33,6 +33,9 @@ pub struct Host {
     pub received: BTreeSet<u8>,
     /// Packets that our dissector cannot decode completely, except for one known error of pion.
     pub undissected: Vec<String>,
+    /// After the handshake, each packet whose number is a multiple of this is lost, in both directions together; 0 for none.
+    pub loses_each: u32,
+    packets: u32,
     sockets: Vec<Box<dyn Transport>>,
     port: u16,
     start: Wall,
@@ -88,6 +91,8 @@ impl Host {
             closed: None,
             received: BTreeSet::new(),
             undissected: Vec::new(),
+            loses_each: 0,
+            packets: 0,
             sockets,
             port,
             start: Wall::now(),
@@ -154,6 +159,9 @@ impl Host {
             let Some(transmit) = self.endpoint.poll_transmit(now, &mut self.buffer, 1) else {
                 return Ok(());
             };
+            if self.is_lost() {
+                continue;
+            }
             self.note(Direction::Out, transmit.path, self.buffer.clone())?;
             let mut locals = self.endpoint.local().iter();
             let socket = locals.position(|local| *local == transmit.path.local);
@@ -200,6 +208,9 @@ impl Host {
                 ..batch.path()
             };
             for datagram in batch.datagrams() {
+                if self.is_lost() {
+                    continue;
+                }
                 if !dissect::is_empty_heartbeat(datagram) {
                     self.note(Direction::In, path.reversed(), datagram.to_vec())?;
                 }
@@ -209,6 +220,14 @@ impl Host {
             }
         }
         Ok(())
+    }
+
+    fn is_lost(&mut self) -> bool {
+        if self.association.is_none() || self.loses_each == 0 {
+            return false;
+        }
+        self.packets += 1;
+        self.packets.is_multiple_of(self.loses_each)
     }
 
     fn note(&mut self, direction: Direction, path: PathAddr, payload: Vec<u8>) -> io::Result<()> {

@@ -19,6 +19,8 @@ pub struct Workload {
     pub streams: u16,
     /// Whether messages on odd streams are unordered.
     pub odd_unordered: bool,
+    /// How often chunks are retransmitted on the streams 2, 3, 6, 7 and so on; `None` if all messages are reliable.
+    pub retransmissions: Option<u16>,
 }
 
 impl Workload {
@@ -33,6 +35,7 @@ impl Workload {
             lengths,
             streams,
             odd_unordered: false,
+            retransmissions: None,
         }
     }
 
@@ -45,6 +48,32 @@ impl Workload {
         }
     }
 
+    /// The same, with a limit of retransmissions (RFC 7496 §3.1) on half of the streams.
+    #[must_use]
+    pub const fn half_unreliable(self, retransmissions: u16) -> Self {
+        Self {
+            retransmissions: Some(retransmissions),
+            ..self
+        }
+    }
+
+    /// The limit of retransmissions on a stream.
+    const fn limit_on(&self, stream: u16) -> Option<u16> {
+        if stream % 4 >= 2 {
+            self.retransmissions
+        } else {
+            None
+        }
+    }
+
+    /// Number of messages that are reliable.
+    #[must_use]
+    pub fn reliable(&self) -> u32 {
+        let stream_of = |number| (number % u32::from(self.streams)) as u16;
+        let is_reliable = |number: &u32| self.limit_on(stream_of(*number)).is_none();
+        (0..self.count).filter(is_reliable).count() as u32
+    }
+
     /// Message number `number`.
     #[must_use]
     pub fn message(&self, number: u32) -> TestMessage {
@@ -53,6 +82,7 @@ impl Workload {
         TestMessage {
             stream,
             unordered: self.odd_unordered && stream.0 % 2 == 1,
+            retransmissions: self.limit_on(stream.0),
             payload: payload(number, length),
         }
     }
@@ -75,6 +105,8 @@ pub struct Inbox {
     /// Next expected message number of each stream.
     next: Vec<u32>,
     arrived: u32,
+    /// Reliable messages that have not arrived.
+    missing: u32,
 }
 
 impl Inbox {
@@ -86,6 +118,7 @@ impl Inbox {
             seen: vec![false; workload.count as usize],
             next: (0..u32::from(workload.streams)).collect(),
             arrived: 0,
+            missing: workload.reliable(),
         }
     }
 
@@ -95,10 +128,10 @@ impl Inbox {
         self.arrived
     }
 
-    /// Whether all messages were received.
+    /// Whether all reliable messages were received.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
-        self.arrived == self.workload.count
+        self.missing == 0
     }
 
     /// Checks a received message.
@@ -125,11 +158,16 @@ impl Inbox {
             ));
         }
         let next = &mut self.next[usize::from(stream.0)];
-        if !message.unordered && *next != number {
+        let is_next = match message.retransmissions {
+            None => *next == number,
+            Some(_) => *next <= number,
+        };
+        if !message.unordered && !is_next {
             return Err(format!("message {number} came before {next} of {stream:?}"));
         }
         *next = number + u32::from(self.workload.streams);
         self.arrived += 1;
+        self.missing -= u32::from(message.retransmissions.is_none());
         Ok(())
     }
 }

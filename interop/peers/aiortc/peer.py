@@ -76,12 +76,17 @@ class Plan:
         self.lengths = [int(length) for length in options.lengths.split(",")]
         self.streams = options.streams
         self.odd_unordered = options.odd_unordered
+        self.retransmissions = options.retransmissions
 
     def stream(self, number):
         return number % self.streams
 
     def is_unordered(self, stream):
         return self.odd_unordered and stream % 2 == 1
+
+    def limit(self, stream):
+        """The limit of retransmissions of chunks on this stream, if there is one."""
+        return self.retransmissions if stream % 4 >= 2 else None
 
     def message(self, number):
         """The number, then bytes that count up from it."""
@@ -136,7 +141,9 @@ class Peer(sctp.RTCSctpTransport):
         number = int.from_bytes(data[:4], "big")
         if len(data) < 4 or stream_id != self.plan.stream(number) or data != self.plan.message(number):
             self.fail(f"message {number} is not what it should be")
-        if not self.plan.is_unordered(stream_id) and number != self.next.get(stream_id, stream_id):
+        expected = self.next.get(stream_id, stream_id)
+        in_order = number == expected or (self.plan.limit(stream_id) is not None and number > expected)
+        if not self.plan.is_unordered(stream_id) and not in_order:
             self.fail(f"message {number} came out of its order")
         self.next[stream_id] = number + self.plan.streams
         self.times.append(time.monotonic())
@@ -154,7 +161,8 @@ class Peer(sctp.RTCSctpTransport):
             while len(self._outbound_queue) * sctp.USERDATA_MAX_LENGTH > BACKLOG:
                 await asyncio.sleep(0.001)
             ordered = not self.plan.is_unordered(stream)
-            await self._send(stream, 53, self.plan.message(number), ordered=ordered)
+            limit = self.plan.limit(stream)
+            await self._send(stream, 53, self.plan.message(number), max_retransmits=limit, ordered=ordered)
             self.report["sent"] += 1
 
     async def converse(self):
@@ -203,6 +211,7 @@ def main():
     parser.add_argument("--lengths", default="1000")
     parser.add_argument("--streams", type=int, default=1)
     parser.add_argument("--odd-unordered", action="store_true")
+    parser.add_argument("--retransmissions", type=int)
     parser.add_argument("--end", choices=["abort", "wait"], default="wait")
     asyncio.run(run(parser.parse_args()))
 

@@ -35,6 +35,7 @@ type plan struct {
 	lengths           []int
 	streams           uint
 	oddUnordered      bool
+	retransmissions   int
 }
 
 func (p plan) length(number uint32) int { return p.lengths[int(number)%len(p.lengths)] }
@@ -42,6 +43,9 @@ func (p plan) length(number uint32) int { return p.lengths[int(number)%len(p.len
 func (p plan) stream(number uint32) uint16 { return uint16(uint(number) % p.streams) }
 
 func (p plan) unordered(stream uint16) bool { return p.oddUnordered && stream%2 == 1 }
+
+// Whether chunks on this stream have a limit of retransmissions.
+func (p plan) unreliable(stream uint16) bool { return p.retransmissions >= 0 && stream%4 >= 2 }
 
 // The number, then bytes that count up from it.
 func (p plan) message(number uint32) []byte {
@@ -136,7 +140,8 @@ func (p *peer) read(stream *sctp.Stream) {
 				return
 			}
 			number, err := p.check(buffer[:length], id)
-			if err == nil && !p.unordered(id) && number != next {
+			inOrder := number == next || p.unreliable(id) && number > next
+			if err == nil && !p.unordered(id) && !inOrder {
 				err = fmt.Errorf("message %d came before %d", number, next)
 			}
 			if err != nil {
@@ -172,7 +177,11 @@ func (p *peer) speak() error {
 			return err
 		}
 		p.read(stream)
-		stream.SetReliabilityParams(p.unordered(id), sctp.ReliabilityTypeReliable, 0)
+		if p.unreliable(id) {
+			stream.SetReliabilityParams(p.unordered(id), sctp.ReliabilityTypeRexmit, uint32(p.retransmissions))
+		} else {
+			stream.SetReliabilityParams(p.unordered(id), sctp.ReliabilityTypeReliable, 0)
+		}
 		for p.association.BufferedAmount() > backlog {
 			time.Sleep(100 * time.Microsecond)
 		}
@@ -265,6 +274,7 @@ func run() error {
 	list := flag.String("lengths", "1000", "lengths of messages in bytes, in turn")
 	flag.UintVar(&p.streams, "streams", 1, "streams, in turn")
 	flag.BoolVar(&p.oddUnordered, "odd-unordered", false, "messages on odd streams are unordered")
+	flag.IntVar(&p.retransmissions, "retransmissions", -1, "limit for streams 2, 3, 6, 7 and so on; none if negative")
 	how := flag.String("end", "wait", "shutdown, abort or wait")
 	interleave := flag.Bool("interleaving", false, "offer I-DATA")
 	flag.Parse()

@@ -91,6 +91,7 @@ impl Core for Dcsctp {
         let outgoing = Message::new(stream, PpId(0), message.payload.to_vec());
         let options = SendOptions {
             unordered: message.unordered,
+            max_retransmissions: message.retransmissions,
             ..SendOptions::default()
         };
         let sent = self.socket.send(outgoing, &options).is_ok();

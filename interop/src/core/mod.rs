@@ -24,6 +24,8 @@ pub struct TestMessage {
     pub stream: StreamId,
     /// Whether it is sent unordered.
     pub unordered: bool,
+    /// How often its chunks are retransmitted at most, if the core supports that (RFC 7496 §3.1); `None` for a reliable message.
+    pub retransmissions: Option<u16>,
     /// Never empty.
     pub payload: Bytes,
 }

@@ -2,7 +2,9 @@
 
 use std::net::SocketAddr;
 
-use anabranch_proto::{AssociationConfig, CloseReason, Endpoint, EndpointConfig, Event, Message};
+use anabranch_proto::{
+    AssociationConfig, CloseReason, Endpoint, EndpointConfig, Event, Message, Reliability,
+};
 use anabranch_types::{AssociationId, Ecn, Instant, PathAddr, Seed, StreamId};
 use bytes::Bytes;
 
@@ -95,7 +97,10 @@ impl Core for Ours {
     }
 
     fn send(&mut self, test: &TestMessage) -> bool {
-        let message = Message::new(test.stream, test.payload.clone());
+        let reliability = test
+            .retransmissions
+            .map_or(Reliability::Reliable, Reliability::Retransmissions);
+        let message = Message::new(test.stream, test.payload.clone()).with_reliability(reliability);
         let message = if test.unordered {
             message.unordered()
         } else {

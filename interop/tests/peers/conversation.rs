@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anabranch_interop::tools::{TSHARK, free_udp_port};
 use anabranch_interop::{Host, Hosts, Inbox, Peer, Report, Stack, TsharkReport, Workload};
-use anabranch_proto::{Association, AssociationConfig, CloseReason, EndpointConfig, Message};
+use anabranch_proto::{Association, AssociationConfig, CloseReason, EndpointConfig, Message, Reliability};
 
 /// Timeout, ample for a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -52,6 +52,8 @@ pub(crate) struct Conversation {
     raw: bool,
     /// A chunk type that the peer must send.
     peer_sends_chunk: Option<u8>,
+    /// See [`Host::loses_each`].
+    loses_each: u32,
 }
 
 impl Conversation {
@@ -73,6 +75,7 @@ impl Conversation {
             links: 0,
             raw: false,
             peer_sends_chunk: None,
+            loses_each: 0,
         }
     }
 
@@ -132,6 +135,11 @@ impl Conversation {
         }
     }
 
+    /// Each packet whose number is a multiple of this is lost.
+    pub(crate) fn loses_each(self, loses_each: u32) -> Self {
+        Self { loses_each, ..self }
+    }
+
     /// Runs the test. Returns the peer's report and the bytes that we sent on each path; `None` if something is missing.
     pub(crate) fn run(self) -> io::Result<Option<(Report, Vec<u64>)>> {
         let Some(program) = self.stack.program(Path::new(env!("CARGO_TARGET_TMPDIR"))) else {
@@ -160,6 +168,7 @@ impl Conversation {
         let near_ip: Vec<IpAddr> = near.iter().copied().map(IpAddr::from).collect();
         let make = if self.raw { Host::raw } else { Host::new };
         let mut host = make(&near_ip, self.endpoint())?;
+        host.loses_each = self.loses_each;
         let port = if self.raw { 0 } else { free_udp_port() };
         let mut peer = Peer::start(self.tell(&mut program, near, host.port(), port))?;
         let remotes: Vec<SocketAddr> = far.iter().map(|address| (*address, port).into()).collect();
@@ -224,6 +233,9 @@ impl Conversation {
             ("--connect", self.peer_connects),
             ("--odd-unordered", self.workload.odd_unordered),
         ];
+        if let Some(retransmissions) = self.workload.retransmissions {
+            program.args(["--retransmissions", &retransmissions.to_string()]);
+        }
         program.args(flags.iter().filter(|(_, wanted)| *wanted).map(|(flag, _)| flag));
         program.args(&self.options)
     }
@@ -236,11 +248,9 @@ impl Conversation {
         };
         assert_eq!(report.ended, ended, "{report:?}");
         assert!(report.connected && report.error.is_empty(), "{report:?}");
-        assert_eq!(
-            (report.sent, report.received),
-            (self.peer_sends, self.workload.count),
-            "{report:?}"
-        );
+        assert_eq!(report.sent, self.peer_sends, "{report:?}");
+        let received = self.workload.reliable()..=self.workload.count;
+        assert!(received.contains(&report.received), "{report:?}");
     }
 }
 
@@ -287,7 +297,10 @@ impl App {
     fn speak(&mut self, association: &mut Association) {
         while self.sent < self.workload.count {
             let test = self.workload.message(self.sent);
-            let message = Message::new(test.stream, test.payload);
+            let reliability = test
+                .retransmissions
+                .map_or(Reliability::Reliable, Reliability::Retransmissions);
+            let message = Message::new(test.stream, test.payload).with_reliability(reliability);
             let message = if test.unordered {
                 message.unordered()
             } else {

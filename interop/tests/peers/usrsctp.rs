@@ -3,6 +3,7 @@
 use std::io;
 
 use anabranch_interop::{Stack, Workload};
+use anabranch_wire::chunk::kind;
 
 use crate::conversation::{Conversation, End};
 
@@ -63,6 +64,15 @@ fn messages_on_one_stream_are_delivered() -> io::Result<()> {
 fn unordered_messages_over_two_paths_are_delivered() -> io::Result<()> {
     let conversation = with_usrsctp(SMALL.half_unordered()).over_links(2);
     run(conversation.option(&["--set", "cmt_on_off=1"]))
+}
+
+/// Both send FORWARD TSN (RFC 3758).
+#[test]
+fn lost_messages_are_abandoned_by_both() -> io::Result<()> {
+    let workload = SMALL.half_unordered().half_unreliable(0);
+    let conversation = with_usrsctp(workload).loses_each(20);
+    let conversation = conversation.we(|config| config.partial_reliability = true);
+    run(conversation.peer_sends_chunk(kind::FORWARD_TSN))
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::io;
 
 use anabranch_interop::{Stack, Workload};
+use anabranch_wire::chunk::kind;
 
 use crate::conversation::{Conversation, End};
 
@@ -46,6 +47,13 @@ mod pion {
         }))
     }
 
+    /// Both send FORWARD TSN (RFC 3758).
+    #[test]
+    fn lost_messages_are_abandoned_by_both() -> io::Result<()> {
+        let conversation = with_pion(SMALL.half_unordered().half_unreliable(0)).loses_each(20);
+        run(conversation.peer_sends_chunk(kind::FORWARD_TSN))
+    }
+
     #[test]
     fn we_abort() -> io::Result<()> {
         run(with_pion(SMALL).ends(End::WeAbort))
@@ -83,6 +91,13 @@ mod aiortc {
     #[test]
     fn large_and_unordered_messages_are_delivered() -> io::Result<()> {
         run(with_aiortc(LARGE.half_unordered()).peer_connects())
+    }
+
+    /// Both send FORWARD TSN (RFC 3758).
+    #[test]
+    fn lost_messages_are_abandoned_by_both() -> io::Result<()> {
+        let conversation = with_aiortc(SMALL.half_unordered().half_unreliable(0)).loses_each(20);
+        run(conversation.peer_sends_chunk(kind::FORWARD_TSN))
     }
 
     #[test]
