@@ -2,9 +2,11 @@
 
 mod text;
 
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use crate::burst::Paced;
 use crate::catalog::{
     AckChoice, AddIpChoice, BufferChoice, BurstChoice, Choice, CongestionChoice, ExtensionPoint,
     FailoverChoice, GapLimitChoice, InterleavingChoice, LossChoice, NrSackChoice, OversizeChoice,
@@ -12,7 +14,7 @@ use crate::catalog::{
     RetransmissionChoice, RtoChoice, RttSamplesChoice, SackHandlingChoice, SackPathChoice, SackWindowChoice,
     StreamSchedulerChoice, TailProbeChoice,
 };
-use crate::parameters::Refused;
+use crate::parameters::{NoParameters, Refused};
 use crate::set::PolicySet;
 use crate::unknown_name::UnknownName;
 
@@ -131,14 +133,21 @@ recipe! {
 }
 
 impl PolicyRecipe {
-    /// Makes a set of new policies.
+    /// Makes a set of new policies. A congestion control that measures rates is always paced.
     #[must_use]
     pub fn build(&self) -> PolicySet {
+        let congestion = self.congestion.build();
+        let measures_rates = congestion.measures_rates();
         PolicySet {
             stream_scheduler: self.stream_scheduler.build(),
             path_scheduler: self.path_scheduler.build(),
-            congestion: self.congestion.build(),
-            burst: self.burst.build(),
+            congestion,
+            measures_rates,
+            burst: if measures_rates {
+                Box::new(Paced::new(NoParameters))
+            } else {
+                self.burst.build()
+            },
             buffer: self.buffer.build(),
             rescheduling: self.rescheduling.build(),
             ack: self.ack.build(),

@@ -1,13 +1,15 @@
 //! The policy traits: what does the core ask each policy to decide?
 
 use core::fmt;
+use core::num::NonZeroU64;
 use core::time::Duration;
 
 use anabranch_types::{Instant, PathId, StreamId, UnwrappedTsn};
 
 use crate::facts::{
     AckSample, AckWhen, Arrival, Backlog, BufferFacts, ChunkInFlight, LossEvent, LossThreshold, LostChunk,
-    PathAck, PathFacts, Pick, Reachability, Reschedule, SendAllowance, StreamFacts, StuckChunk,
+    LostPackets, PathAck, PathFacts, Pick, Reachability, Reschedule, SendAllowance, SentPacket, StreamFacts,
+    StuckChunk,
 };
 
 /// Methods of all policies.
@@ -38,6 +40,29 @@ pub trait CongestionControl: Policy {
     /// its ssthresh if that is lower, so that the cwnd returns in slow start.
     fn on_burst_limit(&mut self, path: PathId, limit: u64) {
         let _ = (path, limit);
+    }
+    /// Whether it measures delivery rates: then [`CongestionControl::on_sent`], [`CongestionControl::on_lost`] and
+    /// [`CongestionControl::on_application_limited`] are called, and data is paced at [`CongestionControl::pacing_rate`],
+    /// whatever the burst policy. Constant.
+    fn measures_rates(&self) -> bool {
+        false
+    }
+    /// A packet with data was sent on `path`.
+    fn on_sent(&mut self, sent: &SentPacket, path: &PathFacts, now: Instant) {
+        let _ = (sent, path, now);
+    }
+    /// Chunks were lost because later ones arrived. Called for all of them, before `on_loss` if that follows.
+    fn on_lost(&mut self, lost: &LostPackets, path: &PathFacts, now: Instant) {
+        let _ = (lost, path, now);
+    }
+    /// Nothing more is sent on `path` now, although its cwnd and its pacing allow it: data, buffers or the scheduler lack it.
+    fn on_application_limited(&mut self, path: &PathFacts) {
+        let _ = path;
+    }
+    /// The pacing rate of `path` in bytes per second; `None` while it is unknown or if the algorithm has none.
+    fn pacing_rate(&self, path: PathId) -> Option<NonZeroU64> {
+        let _ = path;
+        None
     }
     /// The cwnd of `path` in bytes; 0 for an unknown path.
     fn cwnd(&self, path: PathId) -> u64;

@@ -10,12 +10,13 @@
 //! of what the path could carry (ADR 0064).
 //!
 //! ```text
-//! rate     = 2 · cwnd / srtt below ssthresh, else 1.1 · cwnd / srtt
+//! rate     = that of the congestion control, if it has one; else
+//!            2 · cwnd / srtt below ssthresh, else 1.1 · cwnd / srtt
 //! capacity = max(10 packets, what the rate makes in 2 ms)
 //! on call:   tokens = min(tokens + rate · time passed, capacity)
 //!            tokens ≥ 1 packet: tokens may be sent
 //!            else nothing until there are 2 packets' worth, or a quarter of the capacity
-//! no srtt:   no limit
+//! neither rate nor srtt:   no limit
 //! ```
 //!
 //! Why these values: ten packets are the burst that RFC 6928 found harmless on any path. Two milliseconds outlast the
@@ -56,12 +57,20 @@ struct Speed {
 }
 
 impl Speed {
-    fn of(path: &PathFacts, srtt: Duration) -> Self {
+    /// The speed at which `path` is paced; `None` before the first RTT sample.
+    fn of(path: &PathFacts) -> Option<Self> {
+        if let Some(rate) = path.pacing_rate {
+            return Some(Self {
+                tokens: rate.get().min(1 << 50) << TOKEN_BITS,
+                period: 1_000_000_000,
+            });
+        }
+        let srtt = path.srtt?;
         let tenths = if path.cwnd < path.ssthresh { 20 } else { 11 };
-        Self {
+        Some(Self {
             tokens: (path.cwnd.min(1 << 50) * tenths / 10) << TOKEN_BITS,
             period: u64::try_from(srtt.as_nanos()).unwrap_or(u64::MAX).max(1),
-        }
+        })
     }
 
     fn tokens_in(self, time: Duration) -> u64 {
@@ -101,11 +110,10 @@ impl BurstPolicy for Paced {
         let Some(bucket) = self.paths.of_mut(path.id) else {
             return SendAllowance::NONE;
         };
-        let Some(srtt) = path.srtt else {
+        let Some(speed) = Speed::of(path) else {
             return SendAllowance::UNLIMITED;
         };
         let packet = u64::from(path.max_packet.max(1)) << TOKEN_BITS;
-        let speed = Speed::of(path, srtt);
         let capacity = speed.tokens_in(BURST_TIME).max(SMALLEST_BURST_PACKETS * packet);
         let tokens = match bucket.state {
             None => capacity,

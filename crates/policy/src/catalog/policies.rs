@@ -20,6 +20,10 @@ choices! {
         "TCP congestion control, on each path separately", "RFC 5681, RFC 6928";
     "cubic" => Cubic(congestion::CubicParameters), congestion::Cubic::new,
         "cwnd is a cubic function of the time since the last loss", "RFC 9438, RFC 9406";
+    "bbr" => Bbr(congestion::BbrParameters), congestion::Bbr::new,
+        "cwnd and pacing rate from a model of the path, loss counts above 2 %; always paced", "draft-ietf-ccwg-bbr";
+    "bbr-v1" => BbrV1(congestion::BbrV1Parameters), congestion::BbrV1::new,
+        "the same in its first version, which ignores loss; always paced", "Linux' tcp_bbr, Cardwell et al. 2016";
     "cmt-rpv1" => CmtRpV1(congestion::CoupledParameters), congestion::CmtRpV1::new,
         "resource pooling: paths share the increase of one flow by ssthresh", "Dreibholz et al. 2010 (AINA)";
     "cmt-rpv2" => CmtRpV2(congestion::CoupledParameters), congestion::CmtRpV2::new,

@@ -5,6 +5,8 @@
 //! | `cmt` | RFC 9260 on each path separately | no |
 //! | `reno` | RFC 5681 (TCP) on each path separately | no |
 //! | `cubic` | cwnd as a cubic function of the time since the last loss | no |
+//! | `bbr` | cwnd and pacing rate from a model of the path (version 3) | no |
+//! | `bbr-v1` | the same, as Linux' `tcp_bbr` (version 1) | no |
 //! | `cmt-rpv1` | one increase for all paths together, shared by ssthresh; a loss cuts half of the sum of cwnd | yes |
 //! | `cmt-rpv2` | the same, shared by rates | yes |
 //! | `lia` | all paths together take no more than one flow would on the best of them | yes |
@@ -13,6 +15,7 @@
 //! | `fixed` | constant cwnd | no |
 
 mod balia;
+mod bbr;
 mod cmt;
 mod coupled;
 mod cubic;
@@ -29,6 +32,10 @@ mod rpv2;
 mod window;
 
 pub use balia::{BalancedAdaptation, Balia};
+pub use bbr::{
+    Bbr, BbrParameters, BbrState, BbrV1, BbrV1Parameters, BbrV1State, DeliveryRate, Flight, Modelled,
+    Observation, Outcome, PathContext, PathModel, RateSample,
+};
 pub use cmt::{Cmt, CmtParameters, CmtState};
 pub use coupled::{Coupled, CoupledParameters, Coupling, Group, Groups, Member, Part};
 pub use cubic::{Cubic, CubicParameters, CubicState};

@@ -5,7 +5,7 @@ use core::time::Duration;
 use crate::{LossCause, PathAck, PathFacts};
 
 /// Upper bound of every cwnd: more than any path holds, far from any overflow.
-const MAX_CWND: u64 = 1 << 40;
+pub(crate) const MAX_CWND: u64 = 1 << 40;
 
 /// One full chunk of `path` (PMDCS), the unit of increases.
 pub(crate) fn quantum(path: &PathFacts) -> u64 {

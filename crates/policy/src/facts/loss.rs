@@ -22,6 +22,15 @@ pub struct LossEvent {
     pub bytes: u64,
 }
 
+/// Chunks of one path that were declared lost at the same time because later ones arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LostPackets {
+    /// Bytes of the chunks.
+    pub bytes: u64,
+    /// The highest send number among them.
+    pub last: SendNumber,
+}
+
 /// The loss threshold of a path: everything outstanding on the path below any of its parts is lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LossThreshold {

@@ -12,6 +12,6 @@ pub use ack::{AckSample, PathAck, SentOnce};
 pub use arrival::{AckWhen, Arrival};
 pub use buffer::{BufferFacts, ChunkInFlight, Reschedule, RescheduleExtent, ReschedulePenalty, StuckChunk};
 pub use choice::{last_resort, may_carry_data, path_facts};
-pub use loss::{Eligible, Late, LossCause, LossEvent, LossThreshold, LostChunk};
-pub use path::{PathFacts, Reachability, SendAllowance};
+pub use loss::{Eligible, Late, LossCause, LossEvent, LossThreshold, LostChunk, LostPackets};
+pub use path::{PathFacts, Reachability, SendAllowance, SentPacket};
 pub use stream::{Backlog, Pick, StreamFacts};

@@ -1,8 +1,9 @@
 //! Path facts: what policies know of a path.
 
+use core::num::NonZeroU64;
 use core::time::Duration;
 
-use anabranch_types::{Instant, PathId};
+use anabranch_types::{Instant, PathId, SendNumber};
 
 /// The state of a path (RFC 9260 §8.2, RFC 7829).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -48,6 +49,8 @@ pub struct PathFacts {
     pub cwnd: u64,
     /// Slow-start threshold in bytes, as the congestion control last set it; [`u64::MAX`] while unset.
     pub ssthresh: u64,
+    /// Pacing rate in bytes per second; `None` unless the congestion control sets one.
+    pub pacing_rate: Option<NonZeroU64>,
     /// Bytes in flight: sent on this path and neither acknowledged nor declared lost.
     pub in_flight: u64,
     /// Bytes sent on this path and still held in the send buffer: gap-acknowledged chunks count, cumulatively acknowledged
@@ -95,6 +98,7 @@ impl PathFacts {
             rto: rto_initial,
             cwnd: 0,
             ssthresh: u64::MAX,
+            pacing_rate: None,
             in_flight: 0,
             queued: 0,
             duplicated_bytes: 0,
@@ -120,6 +124,17 @@ impl PathFacts {
     pub const fn can_take_data(&self) -> bool {
         self.is_usable() && self.sendable > 0
     }
+}
+
+/// A packet with data that was sent on a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SentPacket {
+    /// Bytes of its chunks.
+    pub bytes: u64,
+    /// Bytes in flight on the path before it.
+    pub in_flight_before: u64,
+    /// The send number of its last chunk.
+    pub last: SendNumber,
 }
 
 /// Decision of a burst policy: the bytes that may be sent on a path now.

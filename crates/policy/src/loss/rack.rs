@@ -12,7 +12,11 @@
 //! lost: sent before newest, and at least rtt + window ago
 //! ask again: when all that was sent before newest is that old
 //! window = share · min RTT, at most the smoothed RTT
+//! with `variation` > 0: window at least variation · RTTVAR, and rtt at least the smoothed RTT
 //! ```
+//!
+//! `variation` is ours: where packets overtake one another because their delays vary, those that overtake have a low RTT, and
+//! the smallest RTT says nothing about the variation.
 //!
 //! Deviations: the reordering window applies from the beginning, not only once reordering was seen, and does not adapt to
 //! reported duplicates: with several paths these may come from retransmissions on other paths. Where gaps do not
@@ -31,23 +35,39 @@ use crate::{AckSample, Late, LossDetection, LossThreshold, PathAck, PathFacts, P
 pub struct RackParameters {
     /// The reordering window, in thousandths of the smallest RTT.
     pub window: u32,
+    /// The reordering window is at least this many times RTTVAR; 0 to ignore RTTVAR, as RFC 8985 does.
+    pub variation: u16,
 }
 
 impl Default for RackParameters {
     fn default() -> Self {
-        Self { window: 250 }
+        Self {
+            window: 250,
+            variation: 0,
+        }
     }
 }
 
 impl Parameters for RackParameters {
-    const LIST: &'static [Parameter] = &[Parameter {
-        name: "window",
-        default: "0.25",
-        meaning: "reordering window: how late an overtaken chunk may be, as a share of the smallest RTT, 0.0 to 4.0",
-    }];
+    const LIST: &'static [Parameter] = &[
+        Parameter {
+            name: "window",
+            default: "0.25",
+            meaning: "reordering window: how late an overtaken chunk may be, as a share of the smallest RTT, 0.0 to 4.0",
+        },
+        Parameter {
+            name: "variation",
+            default: "0",
+            meaning: "the reordering window is at least this many times RTTVAR, beyond the smoothed RTT, 0 to 16",
+        },
+    ];
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
-        (name == "window").then(|| Slot::thousandths(&mut self.window, 0..=4_000))
+        Some(match name {
+            "window" => Slot::thousandths(&mut self.window, 0..=4_000),
+            "variation" => Slot::number(&mut self.variation, 0..=16),
+            _ => return None,
+        })
     }
 }
 
@@ -82,6 +102,17 @@ impl Rack {
         let window = smallest.saturating_mul(self.parameters.window) / 1_000;
         window.min(path.srtt.unwrap_or_default())
     }
+
+    /// How long a chunk may be outstanding if the newest one took `took`.
+    fn patience(&self, path: &PathFacts, took: Duration) -> Duration {
+        let window = self.window(path);
+        if self.parameters.variation == 0 {
+            return took.saturating_add(window);
+        }
+        let varies = path.rttvar.saturating_mul(u32::from(self.parameters.variation));
+        let took = took.max(path.srtt.unwrap_or_default());
+        took.saturating_add(window.max(varies))
+    }
 }
 
 /// The newest send that `ack` acknowledges, and how long it took; `None` if that is ambiguous.
@@ -113,17 +144,19 @@ impl LossDetection for Rack {
             let Some(facts) = path_facts(paths, path_ack.path) else {
                 continue;
             };
-            let window = self.window(facts);
             let news = newest_of(path_ack, facts, now);
-            let Some((known, (send_number, sent_at, took))) = self.paths.of_mut(path_ack.path).zip(news)
-            else {
+            let Some((send_number, sent_at, took)) = news else {
+                continue;
+            };
+            let patience = self.patience(facts, took);
+            let Some(known) = self.paths.of_mut(path_ack.path) else {
                 continue;
             };
             if known.is_none_or(|known| known.send_number < send_number) {
                 *known = Some(Newest {
                     send_number,
                     sent_at,
-                    patience: took.saturating_add(window),
+                    patience,
                 });
             }
         }

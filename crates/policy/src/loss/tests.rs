@@ -6,7 +6,7 @@ use anabranch_types::{Instant, PathId, SendNumber};
 
 use super::{FastRetransmitOnce, MissCount, MissCountAssociation, MissCountParameters, Rack, RackParameters};
 use crate::parameters::NoParameters;
-use crate::testing::{at, healthy, ms, tsn};
+use crate::testing::{at, healthy, ms, sack, tsn};
 use crate::{AckSample, Eligible, Late, LossDetection, LossThreshold, PathAck, PathFacts, SentOnce};
 
 struct Fixture<L> {
@@ -268,4 +268,28 @@ fn rack_ignores_the_ack_of_an_original_after_retransmission() {
     );
     rack_after_ack(&mut rack, 8, 1_000, false, 1_020);
     assert!(rack.loss_threshold(PathId(0), at(2_000)).late.is_some());
+}
+
+/// An early one of several packets whose delays vary: the others may be as late as RTTVAR says.
+#[test]
+fn rack_with_variation_waits_for_rttvar_beyond_the_smoothed_rtt() {
+    let parameters = RackParameters {
+        variation: 4,
+        ..RackParameters::default()
+    };
+    let mut rack = Rack::new(parameters);
+    rack.add_path(PathId(0));
+    let mut path = healthy(0);
+    path.rttvar = ms(6);
+    let mut ack = PathAck::new(PathId(0), 0);
+    ack.latest_send_number = Some(SendNumber(7));
+    ack.latest_sent_at = Some(at(1_000));
+    ack.rtt_sample = Some(SentOnce {
+        sent_at: at(1_000),
+        tsn: tsn(7),
+    });
+    rack.on_ack(&sack(&[ack]), &[path], at(1_012));
+    // 20 ms smoothed and four times 6 ms, although the newest took 12 ms only.
+    let judged = rack.loss_threshold(PathId(0), at(1_012)).again_at;
+    assert_eq!(judged, Some(at(1_044)));
 }

@@ -4,11 +4,16 @@ use alloc::vec::Vec;
 use core::num::NonZeroU16;
 
 use anabranch_policy::StreamScheduler;
-use anabranch_types::StreamId;
+use anabranch_types::{PathId, SendNumber, StreamId};
 
 use super::{SendError, Sender};
 
 impl Sender {
+    /// The send number of the chunk that was sent last on `path`.
+    pub(crate) fn last_send_number(&self, path: PathId) -> SendNumber {
+        self.scoreboard.last_send_number(path)
+    }
+
     /// Sets the size of the send buffer; see [`crate::Association::set_send_buffer`].
     pub(crate) const fn resize(&mut self, bytes: u64) {
         self.buffer = bytes;

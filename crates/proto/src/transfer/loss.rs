@@ -7,11 +7,12 @@
 use alloc::boxed::Box;
 
 use anabranch_policy::catalog::RecoveryChoice;
-use anabranch_policy::{LossCause, LossEvent};
+use anabranch_policy::{LossCause, LossEvent, LostPackets};
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
 use super::{Effects, Transfer};
 use crate::path::{ProportionalRate, Recovery};
+use crate::send::Lost;
 
 impl Transfer {
     /// Asks the loss policy for its threshold on each path: after a SACK, and at the time that the policy has set.
@@ -41,6 +42,7 @@ impl Transfer {
             return Effects::default();
         }
         self.paths.chunks_lost(path, lost.chunks);
+        self.tell_lost(path, lost, now);
         let effects = if lost.again > 0 {
             self.doubt_mtu(path, now)
         } else {
@@ -60,6 +62,18 @@ impl Transfer {
         effects
     }
 
+    /// Notifies a congestion control that measures rates of all lost chunks.
+    fn tell_lost(&mut self, path: PathId, lost: Lost, now: Instant) {
+        if let Some(last) = lost.latest.filter(|_| self.policies.measures_rates) {
+            let lost = LostPackets {
+                bytes: lost.bytes,
+                last,
+            };
+            let facts = self.paths.fact(path);
+            self.policies.congestion.on_lost(&lost, facts, now);
+        }
+    }
+
     /// Reduces the window of `path`, once for all data that is outstanding now, and enters fast recovery; `lost` is the highest
     /// lost TSN and the lost bytes.
     pub(super) fn begin_recovery(&mut self, path: PathId, lost: (UnwrappedTsn, u64), now: Instant) {
@@ -68,6 +82,8 @@ impl Transfer {
         let exit = outstanding.map_or(highest, |outstanding| outstanding.max(highest));
         let rate = match self.config.policies.recovery {
             RecoveryChoice::Window(_) => None,
+            // The model decides how much may be sent in recovery, too.
+            RecoveryChoice::Proportional(_) if self.policies.measures_rates => None,
             // The facts still have the values from before the loss.
             RecoveryChoice::Proportional(_) => Some(ProportionalRate::begin(self.paths.fact(path).in_flight)),
         };

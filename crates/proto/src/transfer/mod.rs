@@ -247,9 +247,14 @@ impl Transfer {
         for id in self.paths.ids() {
             let cwnd = self.policies.congestion.cwnd(id);
             let ssthresh = self.policies.congestion.ssthresh(id);
+            let pacing_rate = match self.policies.measures_rates {
+                true => self.policies.congestion.pacing_rate(id),
+                false => None,
+            };
             let facts = self.paths.fact_mut(id);
             facts.cwnd = cwnd;
             facts.ssthresh = ssthresh;
+            facts.pacing_rate = pacing_rate;
         }
     }
 

@@ -64,7 +64,11 @@ impl Transfer {
             // The tail has been acknowledged or lost meanwhile, or the path is unusable.
             self.paths.path_mut(path).sending.make_mut().tail_probe.leave();
         }
-        match self.decide(now) {
+        let decision = self.decide(now);
+        if self.policies.measures_rates && !matches!(decision, Decision::Send(..)) {
+            self.tell_limits(now);
+        }
+        match decision {
             Decision::Send(path, data) => return Some((path, data)),
             Decision::Nothing => {}
             Decision::Wait { until } => self.scheduler_wakes = until.filter(|until| *until > now),

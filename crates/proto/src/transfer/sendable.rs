@@ -43,6 +43,18 @@ impl Transfer {
         self.sender.has_new_for(id, fragment_at, scheduler)
     }
 
+    /// Notifies a congestion control that measures rates of the paths that could take more now. Data, buffers or the peer's
+    /// window lack it, or the scheduler waits, so what is in flight says little about the path.
+    pub(super) fn tell_limits(&mut self, now: Instant) {
+        for (facts, path) in self.paths.iter() {
+            let is_paced = path.sending.release_at.is_some_and(|at| at > now);
+            let is_full = facts.in_flight + facts.duplicated_bytes >= facts.cwnd;
+            if facts.is_usable() && !is_paced && !is_full {
+                self.policies.congestion.on_application_limited(facts);
+            }
+        }
+    }
+
     /// The shared buffers as policies see them.
     pub(super) fn buffer_facts(&self) -> BufferFacts {
         BufferFacts {

@@ -4,6 +4,7 @@
 
 use core::mem;
 
+use anabranch_policy::SentPacket;
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 use anabranch_wire::PacketBuilder;
 
@@ -237,11 +238,31 @@ impl Transfer {
         let before = self.paths.fact(path).in_flight;
         self.follow_path(path, now);
         let sent = self.paths.fact(path).in_flight.saturating_sub(before);
+        if self.policies.measures_rates {
+            self.tell_sent(path, before, sent, now);
+        }
         let recovery = self.paths.path_mut(path).sending.make_mut().recovery.as_mut();
         if let Some(rate) = recovery.and_then(|recovery| recovery.rate.as_mut()) {
             rate.on_sent(sent);
         }
         effects
+    }
+}
+
+impl Transfer {
+    /// Notifies a congestion control that measures rates of a packet with `bytes` of chunks.
+    fn tell_sent(&mut self, path: PathId, in_flight_before: u64, bytes: u64, now: Instant) {
+        let sent = SentPacket {
+            bytes,
+            in_flight_before,
+            last: self.sender.last_send_number(path),
+        };
+        let facts = self.paths.fact(path);
+        self.policies.congestion.on_sent(&sent, facts, now);
+        // After a pause, the window and the rate may be others.
+        if in_flight_before == 0 {
+            self.publish_windows();
+        }
     }
 }
 

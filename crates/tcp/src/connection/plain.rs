@@ -192,6 +192,7 @@ fn next_new(
         if demand.unsent > 0 && demand.idle {
             tcb.wait_for_window(now);
         }
+        tcb.tell_limit(context);
         return None;
     }
     let allowance = context.policies.burst.allowance(&context.facts[0], now);

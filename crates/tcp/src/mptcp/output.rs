@@ -36,10 +36,24 @@ impl MptcpConnection {
         let mut call = CallContext { now, buffers, config };
         let Some((at, outgoing)) = self.next_outgoing(&mut call) else {
             self.new_round = true;
+            self.tell_limits(&call);
             return None;
         };
         self.write(at, &outgoing, &call, out);
         Some(self.subflows[at].tuple)
+    }
+
+    /// Notifies a congestion control that measures rates of subflows that could take more.
+    fn tell_limits(&mut self, call: &CallContext<'_>) {
+        if !self.policies.measures_rates {
+            return;
+        }
+        for at in 0..self.subflows.len() {
+            let (subflow, mut context) = self.split(at, call.now, call.config);
+            if subflow.can_carry_data() {
+                subflow.tcb.tell_limit(&mut context);
+            }
+        }
     }
 
     fn next_outgoing(&mut self, call: &mut CallContext<'_>) -> Option<SubflowSegment> {

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::time::Duration;
 
-use anabranch_policy::{AckSample, Arrival, PathAck};
+use anabranch_policy::{AckSample, Arrival, PathAck, SentOnce};
 use anabranch_types::{Instant, SendNumber, UnwrappedTsn};
 
 use super::scoreboard::Changes;
@@ -263,7 +263,13 @@ impl ControlBlock {
         ack.cumulative_advanced = changes.advanced;
         ack.pseudo_cumulative_advanced = changes.advanced;
         ack.latest_sent_at = changes.latest_sent_at;
-        ack.latest_send_number = Some(SendNumber(0));
+        ack.latest_send_number = Some(SendNumber(changes.latest_order));
+        if context.policies.measures_rates {
+            ack.rtt_sample = changes.sample.map(|sent_at| SentOnce {
+                sent_at,
+                tsn: UnwrappedTsn(self.scoreboard.first()),
+            });
+        }
         ack.in_order_since = changes.in_order_since;
         let sample = AckSample {
             cumulative: UnwrappedTsn(self.scoreboard.first()),

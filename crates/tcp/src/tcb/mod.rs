@@ -7,6 +7,7 @@ mod ack_schedule;
 mod handshake;
 mod input;
 mod output;
+mod rates;
 mod recovery;
 mod scoreboard;
 mod sent_segment;
@@ -255,7 +256,12 @@ impl ControlBlock {
     fn refresh(&self, context: &mut Context<'_>) {
         let window = context.policies.congestion.cwnd(self.id);
         let threshold = context.policies.congestion.ssthresh(self.id);
+        let pacing_rate = match context.policies.measures_rates {
+            true => context.policies.congestion.pacing_rate(self.id),
+            false => None,
+        };
         let facts = self.facts(context);
+        facts.pacing_rate = pacing_rate;
         facts.cwnd = window;
         facts.ssthresh = threshold;
         facts.in_flight = self.in_flight();

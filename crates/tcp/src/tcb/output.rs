@@ -109,6 +109,9 @@ impl ControlBlock {
         if !fits && !self.recovery.is_urgent() && self.in_flight() > 0 {
             return None;
         }
+        if self.is_paced(context) && !self.recovery.is_urgent() {
+            return None;
+        }
         let repeated = OutgoingSegment::of(self.scoreboard.repeat_lost(context.now)?);
         self.recovery.on_retransmission();
         self.on_repeated(&repeated, context);
@@ -131,12 +134,14 @@ impl ControlBlock {
     fn on_repeated(&mut self, repeated: &OutgoingSegment, context: &mut Context<'_>) {
         self.counters.retransmissions += 1;
         self.counters.bytes_retransmitted += repeated.bytes.len() as u64;
+        self.count_as_paced(repeated.bytes.len() as u64, context);
         self.on_data_left(context);
     }
 
     fn on_data_left(&mut self, context: &mut Context<'_>) {
         self.last_sent = Some(context.now);
         self.start_retransmission_timer(context.now);
+        self.tell_sent(context);
         self.refresh(context);
     }
 

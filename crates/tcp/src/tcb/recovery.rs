@@ -96,6 +96,7 @@ impl ControlBlock {
         let segments = lost.div_ceil(self.effective_mss());
         self.facts(context).lost_chunks += segments;
         self.counters.found_lost += segments;
+        self.tell_lost(lost, context);
         if self.recovery.phase == Phase::Open {
             self.recovery.begin(self.scoreboard.next());
             self.counters.fast_recoveries += 1;

@@ -35,6 +35,8 @@ pub(crate) struct Scoreboard {
     judged: Position,
     /// Number of transmissions so far.
     transmissions: u64,
+    /// Number of the latest transmission found lost.
+    latest_lost: u64,
     /// SACKed bytes leave the send buffer (NR-SACK).
     frees_sacked: bool,
     /// Payload still held for retransmission.
@@ -66,6 +68,8 @@ pub(crate) struct Changes {
     pub(crate) sample: Option<Instant>,
     /// Send time of the latest transmission among them.
     pub(crate) latest_sent_at: Option<Instant>,
+    /// Number of the latest transmission among them.
+    pub(crate) latest_order: u64,
     /// First send time of the segment at the new cumulative acknowledgement.
     pub(crate) in_order_since: Option<Instant>,
 }
@@ -83,6 +87,7 @@ impl Scoreboard {
             repeated: BTreeMap::new(),
             judged: first,
             transmissions: 0,
+            latest_lost: 0,
             frees_sacked,
             held: 0,
         }
@@ -100,6 +105,16 @@ impl Scoreboard {
 
     pub(crate) const fn in_flight(&self) -> u64 {
         self.in_flight
+    }
+
+    /// Number of the last transmission.
+    pub(crate) const fn last_order(&self) -> u64 {
+        self.transmissions
+    }
+
+    /// Number of the latest transmission found lost.
+    pub(crate) const fn latest_lost(&self) -> u64 {
+        self.latest_lost
     }
 
     /// Payload sent that is still held.
@@ -261,6 +276,7 @@ impl Scoreboard {
         changes.newly_acked += record.length();
         changes.segments += 1;
         changes.latest_sent_at = changes.latest_sent_at.max(Some(record.sent_at));
+        changes.latest_order = changes.latest_order.max(record.order);
         if record.was_repeated() {
             // The first transmission may have arrived, so nothing can be concluded about segments sent before the last one.
             return;
@@ -370,6 +386,7 @@ impl Scoreboard {
             return;
         }
         record.standing = SegmentState::Lost;
+        self.latest_lost = self.latest_lost.max(record.order);
         self.in_flight -= record.length();
         self.lost.insert(record.start);
         self.repeated.remove(&record.order);

@@ -3,6 +3,7 @@
 mod acknowledgement;
 mod addresses;
 mod attacks;
+mod bbr;
 mod blocked_buffers;
 mod bundling;
 mod bursts;

@@ -2,7 +2,7 @@
 
 use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::{Eligible, Late, LossCause, LossThreshold};
-use anabranch_types::{PathId, UnwrappedTsn};
+use anabranch_types::{PathId, SendNumber, UnwrappedTsn};
 
 use super::Scoreboard;
 use super::lists::{Flights, Links, Member};
@@ -20,6 +20,8 @@ pub(crate) struct Lost {
     pub(crate) again: u32,
     /// The highest TSN among them.
     pub(crate) highest: Option<UnwrappedTsn>,
+    /// The highest send number among them.
+    pub(crate) latest: Option<SendNumber>,
 }
 
 /// Position of a chunk relative to a threshold.
@@ -156,6 +158,7 @@ impl Scoreboard {
         lost.chunks += 1;
         lost.again += u32::from(again);
         lost.highest = lost.highest.max(Some(tsn));
+        lost.latest = lost.latest.max(Some(sent.send_number));
         self.flights.note_lost(sent.path, tsn);
         self.flights.land(&mut self.ring, member, links);
     }

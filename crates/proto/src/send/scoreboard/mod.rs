@@ -26,7 +26,7 @@ use core::ops::Range;
 
 use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::{ChunkInFlight, LostChunk, PathAck, StuckChunk};
-use anabranch_types::{Instant, IntervalSet, PathId, Tsn, UnwrappedTsn};
+use anabranch_types::{Instant, IntervalSet, PathId, SendNumber, Tsn, UnwrappedTsn};
 
 pub(crate) use self::apply::Applied;
 use self::lists::{Flights, Member};
@@ -355,8 +355,8 @@ impl Scoreboard {
         self.walks.visited
     }
 
-    #[cfg(test)]
-    pub(super) fn last_send_number(&self, path: PathId) -> anabranch_types::SendNumber {
+    /// The send number of the chunk that was sent last on `path`.
+    pub(super) fn last_send_number(&self, path: PathId) -> SendNumber {
         self.flights.last_send_number(path)
     }
 
