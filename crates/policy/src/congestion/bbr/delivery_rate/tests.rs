@@ -1,3 +1,5 @@
+//! Tests of delivery rate estimation.
+
 use super::{DeliveryRate, bytes_in, rate_of};
 use crate::testing::{at, healthy, in_order, ms, tsn};
 use crate::{PathAck, SentOnce};

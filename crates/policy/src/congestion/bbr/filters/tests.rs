@@ -1,3 +1,5 @@
+//! Tests of the filters of BBR.
+
 use alloc::vec::Vec;
 
 use anabranch_types::Seed;

@@ -1,3 +1,5 @@
+//! Tests of BBR, version 1, at a bottleneck.
+
 use core::time::Duration;
 
 use super::{BbrV1Parameters, CYCLE, Phase};

@@ -1,3 +1,5 @@
+//! Tests of BBR, version 3, at a bottleneck.
+
 use core::time::Duration;
 
 use anabranch_types::{Instant, SendNumber};
