@@ -36,6 +36,7 @@ pub(crate) const CRATES: &[Rule] = &[
     rule(2, "anabranch-policy", &["anabranch-types"]),
     rule(2, "anabranch-netsim", &["anabranch-types"]),
     rule(2, "anabranch-io", &["anabranch-types"]),
+    rule(2, "anabranch-secure", &["anabranch-types"]),
     rule(
         3,
         "anabranch-trace",

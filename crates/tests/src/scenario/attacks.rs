@@ -562,7 +562,12 @@ fn every_test_named_in_security_md_exists() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = std::fs::read_to_string(here.join("../../docs/security.md")).expect("the page");
     let mut sources = String::new();
-    for folder in ["src/scenario", "../proto/src", "../anabranch/src"] {
+    for folder in [
+        "src/scenario",
+        "../proto/src",
+        "../anabranch/src",
+        "../secure/src",
+    ] {
         read_all(&here.join(folder), &mut sources);
     }
     let is_test = |word: &&str| word.matches('_').count() > 3;

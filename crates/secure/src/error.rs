@@ -1,0 +1,83 @@
+//! Errors of the handshake, and the reasons to drop a packet.
+
+use rustls::AlertDescription;
+
+use crate::packet::ParseError;
+
+/// Why a handshake failed.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum HandshakeError {
+    /// TLS failed here: for example, the peer's certificate or key is not accepted.
+    #[error("TLS: {0}")]
+    Tls(#[from] rustls::Error),
+    /// The peer gave up and stated this alert (RFC 8446 §6).
+    #[error("the peer closed the handshake: {0:?}")]
+    ClosedByPeer(AlertDescription),
+    /// The peer speaks none of our versions.
+    #[error("no version in common with the peer")]
+    NoCommonVersion,
+    /// Somebody on the way made the two ends use another version than they would have (RFC 9368 §4).
+    #[error("the version negotiation was tampered with")]
+    Downgrade,
+    /// The peer's transport parameters are missing or malformed.
+    #[error("the peer's transport parameters: {0}")]
+    Parameters(ParseError),
+    /// The indexes in the packets are not those that the peer authenticated (RFC 9000 §7.3).
+    #[error("the indexes of the packets are not the peer's")]
+    IndexMismatch,
+    /// The peer did not agree that this is a sealed datagram connection.
+    #[error("the peer speaks another protocol")]
+    WrongProtocol,
+    /// The peer sent more handshake bytes than a handshake has.
+    #[error("the peer's handshake is too long")]
+    TooLong,
+    /// No answer in time.
+    #[error("the peer did not answer in time")]
+    TimedOut,
+}
+
+impl HandshakeError {
+    /// The alert that tells the peer.
+    pub(crate) fn alert(&self, tls: Option<AlertDescription>) -> AlertDescription {
+        match self {
+            Self::Tls(_) => tls.unwrap_or(AlertDescription::InternalError),
+            Self::ClosedByPeer(_) | Self::TimedOut => AlertDescription::UserCanceled,
+            Self::NoCommonVersion | Self::Downgrade => AlertDescription::ProtocolVersion,
+            Self::Parameters(_) | Self::IndexMismatch => AlertDescription::IllegalParameter,
+            Self::WrongProtocol => AlertDescription::NoApplicationProtocol,
+            Self::TooLong => AlertDescription::DecodeError,
+        }
+    }
+}
+
+/// Why a datagram changed nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Dropped {
+    /// It is no packet of this protocol.
+    #[error("malformed: {0}")]
+    Malformed(#[from] ParseError),
+    /// It belongs to no connection.
+    #[error("no such connection")]
+    UnknownConnection,
+    /// Its connection has no keys for it yet.
+    #[error("no keys yet")]
+    NoKeys,
+    /// It is not authentic.
+    #[error("not authentic")]
+    Forged,
+    /// It arrived before, or is too old to tell.
+    #[error("received before")]
+    Replayed,
+    /// So many packets were not authentic that the keys may open no more (RFC 9001 §6.6). The connection has ended.
+    #[error("too many forged packets")]
+    IntegrityLimit,
+    /// Its cookie is not valid here.
+    #[error("invalid cookie")]
+    InvalidCookie,
+    /// It is for a client, or for a server, and we are not.
+    #[error("not for this end")]
+    WrongRole,
+    /// As many handshakes as permitted are in progress.
+    #[error("too many handshakes")]
+    Busy,
+}
