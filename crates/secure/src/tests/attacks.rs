@@ -284,17 +284,17 @@ fn server_that_lost_its_state_resets_the_connection() {
 }
 
 #[test]
-fn forged_reset_of_a_stranger_is_ignored() {
+fn forged_reset_of_another_host_is_ignored() {
     let mut pair = Pair::connected();
     // Another secret gives other tokens.
-    let mut stranger = Endpoint::new(client_config());
+    let mut another = Endpoint::new(client_config());
     let mut datagram = pair.sealed(CLIENT, 0, b"a packet of some length");
     assert!(
-        stranger
+        another
             .handle_datagram(pair.now, path(0).reversed(), &mut datagram)
             .is_err()
     );
-    let reset = stranger.poll_transmit(pair.now).unwrap();
+    let reset = another.poll_transmit(pair.now).unwrap();
     let reset = Sent {
         to: CLIENT,
         path: path(0).reversed(),
