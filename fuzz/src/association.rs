@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use anabranch_policy::PolicyRecipe;
-use anabranch_proto::{Association, AssociationConfig, DEFAULT_PORT, Message, Reliability};
+use anabranch_proto::{Association, AssociationConfig, DEFAULT_PORT, ErrorDetection, Message, Reliability};
 use anabranch_types::{AssociationId, Instant, PathAddr, PathId, Ppid, StreamId};
 use bytes::Bytes;
 
@@ -104,7 +104,10 @@ struct Fixture {
 
 impl Fixture {
     fn new(number: u8) -> Self {
-        let config = config(number);
+        let config = AssociationConfig {
+            zero_checksum: (number & 16 != 0).then_some(ErrorDetection::Dtls),
+            ..config(number)
+        };
         let mut fixture = Self {
             alice: Host::new(ALICE, &config),
             bob: Host::new(BOB, &config),

@@ -218,8 +218,21 @@ impl CorePair {
     ///
     /// # Panics
     ///
-    /// If tshark reports an error.
-    pub fn judge(mut self) {
+    /// If tshark reports an error, or packets have a checksum of zero.
+    pub fn judge(self) {
+        self.judge_checksums(false);
+    }
+
+    /// Like [`Self::judge`], where packets must have a checksum of zero (RFC 9653).
+    ///
+    /// # Panics
+    ///
+    /// If tshark reports an error, or no packet has a checksum of zero.
+    pub fn judge_zero_checksums(self) {
+        self.judge_checksums(true);
+    }
+
+    fn judge_checksums(mut self, are_zero: bool) {
         self.check();
         let Some(tshark) = TSHARK.find() else { return };
         self.network.finish_captures().expect("memory takes everything");
@@ -227,5 +240,6 @@ impl CorePair {
         file.write_all(&self.record.take()).expect("room on the disk");
         let report = TsharkReport::of(&tshark, file.path(), PORTS[0]).expect("tshark runs");
         assert!(report.good_checksums > 0 && report.is_clean(), "{report:#?}");
+        assert_eq!(report.zero_checksums > 0, are_zero, "{report:#?}");
     }
 }

@@ -7,9 +7,10 @@ use std::process::Command;
 /// Wireshark's severity "error".
 const SEVERITY_ERROR: u32 = 0x0080_0000;
 
-/// Fields of each packet: four for the checks, the rest for error messages.
-const FIELDS: [&str; 7] = [
+/// Fields of each packet: five for the checks, the rest for error messages.
+const FIELDS: [&str; 8] = [
     "udp.srcport",
+    "sctp.checksum",
     "sctp.checksum.status",
     "_ws.malformed",
     "_ws.expert.severity",
@@ -21,11 +22,16 @@ const FIELDS: [&str; 7] = [
 /// Status of a correct checksum.
 const CHECKSUM_GOOD: &str = "1";
 
+/// A checksum of zero.
+const CHECKSUM_ZERO: &str = "0x00000000";
+
 /// Findings of tshark in a capture, one line per packet.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct TsharkReport {
     /// SCTP packets with a correct CRC32c.
     pub good_checksums: usize,
+    /// SCTP packets with a checksum of zero, which peers may agree on (RFC 9653).
+    pub zero_checksums: usize,
     /// Packets with a wrong or missing checksum, or that are not SCTP.
     pub bad_checksums: Vec<String>,
     /// Packets that cannot be dissected completely.
@@ -56,9 +62,11 @@ impl TsharkReport {
 
     fn add(&mut self, line: &str, own_port: &str) {
         let mut columns = line.split('\t');
-        let [port, checksum, malformed, severities] = std::array::from_fn(|_| columns.next().unwrap_or(""));
-        match checksum {
-            CHECKSUM_GOOD => self.good_checksums += 1,
+        let [port, checksum, status, malformed, severities] =
+            std::array::from_fn(|_| columns.next().unwrap_or(""));
+        match (checksum, status) {
+            (_, CHECKSUM_GOOD) => self.good_checksums += 1,
+            (CHECKSUM_ZERO, _) => self.zero_checksums += 1,
             _ => self.bad_checksums.push(line.to_owned()),
         }
         if !malformed.is_empty() {
@@ -72,7 +80,7 @@ impl TsharkReport {
         }
     }
 
-    /// Whether there are no findings.
+    /// Whether there are no findings. Checksums of zero are none.
     #[must_use]
     pub const fn is_clean(&self) -> bool {
         self.bad_checksums.is_empty() && self.malformed.is_empty() && self.expert_errors.is_empty()

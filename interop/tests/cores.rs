@@ -6,6 +6,7 @@ use anabranch_interop::core_pair::{CorePair, path, rough_link};
 use anabranch_policy::NoParameters;
 use anabranch_policy::catalog::{InterleavingChoice, NrSackChoice};
 use anabranch_proto::AssociationConfig;
+use dcsctp::api::ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_LOWER_LAYER_DTLS as DTLS;
 
 /// Creates the core on the far side.
 type Peer = fn() -> Box<dyn Core>;
@@ -151,6 +152,22 @@ fn dcsctp_negotiates_interleaving() {
     pair.connect(pair.near);
     pair.talk();
     pair.judge();
+}
+
+/// Both accept packets without a checksum (RFC 9653): all but INIT and COOKIE ECHO have none.
+#[test]
+fn dcsctp_agrees_on_zero_checksums() {
+    for we_connect in [true, false] {
+        let peer = Dcsctp::new(|options| {
+            options.zero_checksum_alternate_error_detection_method = DTLS;
+        });
+        let mut pair = CorePair::new((ours(), SMALL), (Box::new(peer), SMALL), &rough_link(), 7);
+        pair.connect(if we_connect { pair.near } else { pair.far });
+        pair.talk();
+        pair.act(pair.near, |core, _| core.shutdown());
+        pair.end(Ending::Finished);
+        pair.judge_zero_checksums();
+    }
 }
 
 /// Defines a test for each scenario that the peer supports.

@@ -132,6 +132,15 @@ impl Association {
             .statistics()
     }
 
+    /// The code point of the peer's adaptation layer, if it declared one
+    /// ([`AssociationConfig::adaptation_layer`](crate::AssociationConfig::adaptation_layer)).
+    #[must_use]
+    pub fn peer_adaptation_layer(&self) -> Option<u32> {
+        let state = self.0.shared.lock();
+        let association = state.core.association(self.0.id);
+        association?.peer_adaptation_layer()
+    }
+
     /// Waits until everything sent is acknowledged.
     ///
     /// # Errors

@@ -25,6 +25,9 @@ pub enum AssociationEvent {
         /// Messages that the peer may not have received.
         undelivered: u64,
     },
+    /// The peer declared this code point of its adaptation layer (RFC 5061 §4.2.6). It comes with the end of the handshake, so most
+    /// programs ask [`Association::peer_adaptation_layer`](crate::Association::peer_adaptation_layer) instead.
+    AdaptationIndication(u32),
     /// The peer sends nothing more and waits for our shutdown.
     PeerShutdown,
     /// The peer reported an error (RFC 9260 §3.3.10).
@@ -48,6 +51,7 @@ impl AssociationEvent {
                 sent,
             }),
             Event::Restarted { undelivered } => Some(Self::Restarted { undelivered }),
+            Event::AdaptationIndication(code) => Some(Self::AdaptationIndication(code)),
             Event::PeerShutdown => Some(Self::PeerShutdown),
             Event::PeerError(text) => Some(Self::PeerError(text)),
             Event::Closed(reason) => Some(Self::Closed(reason)),

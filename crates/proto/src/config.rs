@@ -125,6 +125,13 @@ pub struct AssociationConfig {
     /// Whether partial reliability is offered to the peer (RFC 3758); without it on both ends, all messages are reliable. RFC 3758
     /// §4.2 recommends to disable it by default. Default false.
     pub partial_reliability: bool,
+    /// The lower layer that detects errors in packets. If the peer names the same one, packets have a checksum of zero instead of
+    /// CRC32c (RFC 9653), except those with INIT, COOKIE ECHO or ASCONF. Without such a layer, damaged data would be delivered.
+    /// Default `None`.
+    pub zero_checksum: Option<ErrorDetection>,
+    /// Code point of the adaptation layer above SCTP, which is declared to the peer (RFC 5061 §4.2.6) and means nothing to SCTP;
+    /// the peer's is in [`Event::AdaptationIndication`](crate::Event::AdaptationIndication). Default `None`.
+    pub adaptation_layer: Option<u32>,
     /// Policies and core options, by name.
     pub policies: PolicyRecipe,
     /// Policies that are not in the catalog and replace those of the recipe. Default `None`.
@@ -133,6 +140,14 @@ pub struct AssociationConfig {
     pub sack_walks: SackWalks,
     /// Whether packet counts in SACKs, which `ack-policy = dac` uses, are negotiated with the peer. Default `Negotiated`.
     pub packet_counts: PacketCounts,
+}
+
+/// Lower layer that detects errors in packets at least as well as CRC32c: the alternate error detection method of RFC 9653 §4.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ErrorDetection {
+    /// DTLS (RFC 8261), as in WebRTC.
+    Dtls,
 }
 
 /// Use of the flags of a SACK for the number of packets that it acknowledges (DAC, Iyengar et al. 2006). RFC 9260 §3.3.4
@@ -160,7 +175,7 @@ pub enum SackWalks {
 impl AssociationConfig {
     /// Configuration for WebRTC data channels and compatible programs. It uses SCTP port 5000 at both ends, a single path, and
     /// 65,535 streams (RFC 8831 §6.2). Packets fit into 1,280 bytes, which every IPv6 path carries, after the overhead of
-    /// DTLS and TURN is added.
+    /// DTLS and TURN is added. Packets have no checksum if the peer accepts that, because DTLS detects errors (RFC 9653).
     ///
     /// ```
     /// use anabranch_proto::AssociationConfig;
@@ -176,6 +191,7 @@ impl AssociationConfig {
             outbound_streams: u16::MAX,
             partial_reliability: true,
             mtu: WEBRTC_MTU,
+            zero_checksum: Some(ErrorDetection::Dtls),
             ..Self::default()
         }
     }
@@ -265,6 +281,8 @@ impl Default for AssociationConfig {
             progress_timeout: Some(Duration::from_secs(120)),
             authentication_key: Vec::new(),
             partial_reliability: false,
+            zero_checksum: None,
+            adaptation_layer: None,
             policies: PolicyRecipe::default(),
             own_policies: None,
             sack_walks: SackWalks::Done,

@@ -45,7 +45,9 @@ pub use address::AddressError;
 pub use association::{
     Association, AssociationStatistics, BufferError, CloseReason, Event, SackWork, SendQueue,
 };
-pub use config::{AssociationConfig, DEFAULT_PORT, EndpointConfig, PacketCounts, SackWalks, SourcePrefix};
+pub use config::{
+    AssociationConfig, DEFAULT_PORT, EndpointConfig, ErrorDetection, PacketCounts, SackWalks, SourcePrefix,
+};
 pub use endpoint::{AssociationMut, ConnectError, Endpoint, EndpointCounters, IcmpKind, IcmpMessage};
 pub use message::{Message, ReceivedMessage, Reliability};
 pub use output::Transmit;

@@ -68,6 +68,7 @@ fn simplify(test: &mut RandomizedTest, fails: &mut impl FnMut(&RandomizedTest) -
             });
         }
         adopt(test, fails, |shape| shape.of_mut(side).profile = "default");
+        adopt(test, fails, |shape| shape.of_mut(side).zero_checksum = false);
     }
     adopt(test, fails, |shape| shape.ipv6 = false);
     adopt(test, fails, |shape| shape.collides = false);

@@ -35,9 +35,15 @@ pub fn is_valid(packet: &[u8]) -> bool {
     header[FIELD] == (digest.finalize() as u32).to_le_bytes()
 }
 
+/// Whether the checksum field of `packet` is zero, as RFC 9653 permits where another layer detects errors.
+#[must_use]
+pub fn is_zero(packet: &[u8]) -> bool {
+    packet.get(FIELD) == Some(&[0; 4])
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{crc32_iscsi, is_valid, seal};
+    use super::{crc32_iscsi, is_valid, is_zero, seal};
 
     //= rfc9260 6.8-2
     #[test]
@@ -52,10 +58,10 @@ mod tests {
         for len in [12, 16, 28, 300, 1460] {
             let mut packet = alloc::vec![0xa5; len];
             seal(&mut packet);
-            assert!(is_valid(&packet));
+            assert!(is_valid(&packet) && !is_zero(&packet));
             packet[len - 1] ^= 4;
             assert!(!is_valid(&packet));
         }
-        assert!(!is_valid(&[0; 11]));
+        assert!(!is_valid(&[0; 11]) && !is_zero(&[0; 11]) && is_zero(&[0; 12]));
     }
 }

@@ -13,7 +13,7 @@ use crate::{Packet, checksum};
 /// ```
 ///
 /// Like `5000>5001 tag=0a1b2c3d DATA tsn=17 sid=0 ssn=3 len=1400 BE | SACK cum=16 rwnd=65536 gaps=2-3,7-7`.
-/// What cannot be decoded is marked by `!`; a wrong checksum is reported at the end.
+/// What cannot be decoded is marked by `!`; a wrong checksum is reported at the end, and so is one of zero (RFC 9653).
 #[must_use]
 pub fn line(bytes: &[u8]) -> String {
     let mut line = String::new();
@@ -37,6 +37,8 @@ fn write_line(bytes: &[u8], line: &mut String) -> fmt::Result {
     }
     if checksum::is_valid(bytes) {
         Ok(())
+    } else if checksum::is_zero(bytes) {
+        line.write_str(" (zero checksum)")
     } else {
         line.write_str(" (wrong checksum)")
     }

@@ -58,8 +58,8 @@ pub use error::{DecodeError, DecodeErrorKind};
 pub use list::{Frame, Frames, List};
 pub use packet::{Chunks, CommonHeader, Packet};
 pub use parameter::{
-    AddressRequest, CorrelationId, HmacId, HmacIds, Parameter, ParameterIter, ParameterWriter, Parameters,
-    RawParameter,
+    AddressRequest, CorrelationId, DetectionMethod, HmacId, HmacIds, Parameter, ParameterIter,
+    ParameterWriter, Parameters, RawParameter,
 };
 pub use tlv::UnknownAction;
 pub use valid_sack::{SackError, ValidSack};

@@ -277,6 +277,7 @@ func run() error {
 	flag.IntVar(&p.retransmissions, "retransmissions", -1, "limit for streams 2, 3, 6, 7 and so on; none if negative")
 	how := flag.String("end", "wait", "shutdown, abort or wait")
 	interleave := flag.Bool("interleaving", false, "offer I-DATA")
+	zeroChecksum := flag.Bool("zero-checksum", false, "accept packets with a checksum of zero")
 	flag.Parse()
 	var err error
 	if p.lengths, err = lengths(*list); err != nil {
@@ -292,6 +293,7 @@ func run() error {
 	config := []sctp.AssociationOption{
 		sctp.WithNetConn(connection), sctp.WithLoggerFactory(silent), sctp.WithMaxMessageSize(longestMessage),
 		sctp.WithMaxReceiveBufferSize(2 * longestMessage), sctp.WithEnableInterleaving(*interleave),
+		sctp.WithEnableZeroChecksum(*zeroChecksum),
 	}
 	fmt.Println(`{"event":"listening"}`)
 	if *connect {

@@ -54,6 +54,8 @@ pub(crate) struct Conversation {
     peer_sends_chunk: Option<u8>,
     /// See [`Host::loses_each`].
     loses_each: u32,
+    /// Whether packets must have a checksum of zero, or must not.
+    zero_checksums: bool,
 }
 
 impl Conversation {
@@ -76,6 +78,7 @@ impl Conversation {
             raw: false,
             peer_sends_chunk: None,
             loses_each: 0,
+            zero_checksums: false,
         }
     }
 
@@ -140,6 +143,14 @@ impl Conversation {
         Self { loses_each, ..self }
     }
 
+    /// Requires packets with a checksum of zero (RFC 9653).
+    pub(crate) fn zero_checksums(self) -> Self {
+        Self {
+            zero_checksums: true,
+            ..self
+        }
+    }
+
     /// Runs the test. Returns the peer's report and the bytes that we sent on each path; `None` if something is missing.
     pub(crate) fn run(self) -> io::Result<Option<(Report, Vec<u64>)>> {
         let Some(program) = self.stack.program(Path::new(env!("CARGO_TARGET_TMPDIR"))) else {
@@ -198,7 +209,7 @@ impl Conversation {
             .peer_sends_chunk
             .is_none_or(|kind| host.received.contains(&kind));
         assert!(was_sent, "{:?} not in {:?}", self.peer_sends_chunk, host.received);
-        judge(host)?;
+        judge(host, self.zero_checksums)?;
         Ok((report, app.bytes_on_paths))
     }
 
@@ -339,7 +350,7 @@ impl App {
     }
 }
 
-fn judge(host: Host) -> io::Result<()> {
+fn judge(host: Host, zero_checksums: bool) -> io::Result<()> {
     let Some(tshark) = TSHARK.find() else {
         return Ok(());
     };
@@ -347,6 +358,7 @@ fn judge(host: Host) -> io::Result<()> {
     assert!(host.undissected.is_empty(), "{:#?}", host.undissected);
     let report = host.judge(|recording| TsharkReport::of(&tshark, recording, port))?;
     assert!(report.good_checksums > 0, "{report:?}");
+    assert_eq!(report.zero_checksums > 0, zero_checksums, "{report:#?}");
     assert!(report.is_clean(), "{report:#?}");
     Ok(())
 }

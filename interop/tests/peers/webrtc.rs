@@ -55,6 +55,13 @@ mod pion {
     }
 
     #[test]
+    fn zero_checksums_are_agreed_on() -> io::Result<()> {
+        let conversation = || with_pion(SMALL).option(&["--zero-checksum"]).zero_checksums();
+        run(conversation())?;
+        run(conversation().peer_connects().ends(End::PeerShutsDown))
+    }
+
+    #[test]
     fn we_abort() -> io::Result<()> {
         run(with_pion(SMALL).ends(End::WeAbort))
     }

@@ -163,6 +163,12 @@ impl Association {
         self.peer.port
     }
 
+    /// The code point of the peer's adaptation layer, if it declared one (RFC 5061 §4.2.6).
+    #[must_use]
+    pub const fn peer_adaptation_layer(&self) -> Option<u32> {
+        self.peer_adaptation
+    }
+
     /// The facts of each path, which policies see too.
     #[must_use]
     pub fn path_facts(&self) -> &[PathFacts] {

@@ -19,6 +19,9 @@ pub enum Event {
         /// Whether the peer was the initiator.
         incoming: bool,
     },
+    /// The peer declared this code point of its adaptation layer (RFC 5061 §4.2.6; `SCTP_ADAPTATION_INDICATION` in RFC 6458
+    /// §6.1.7). It follows [`Event::Connected`].
+    AdaptationIndication(u32),
     /// The peer has lost its state and restarted (RFC 9260 §5.2.4 A). Unacknowledged data is lost.
     Restarted {
         /// Number of sent messages that the peer may not have received.

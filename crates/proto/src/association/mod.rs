@@ -31,6 +31,7 @@ use crate::auth::{Authentication, KeyVector, RANDOM_LEN};
 use crate::config::{AssociationConfig, PacketCounts};
 use crate::endpoint::cookie::Seal;
 use crate::extensions::{ChunkKinds, Extensions, PACKET_COUNTS};
+use crate::handshake::Declared;
 use crate::path::{PathChange, PathEvent};
 use crate::recv::{Receiver, ReceiverConfig};
 use crate::secrets::Secrets;
@@ -63,6 +64,9 @@ pub struct Association {
     /// `None` if authentication is not offered.
     pub(crate) authentication: Option<Box<Authentication>>,
     pub(crate) extensions: Extensions,
+    pub(crate) zero_checksum: ZeroChecksum,
+    /// The peer's code point of the adaptation layer (RFC 5061 §4.2.6).
+    pub(crate) peer_adaptation: Option<u32>,
     pub(crate) transfer: Transfer,
     pub(crate) control: Control,
     pub(crate) events: Events,
@@ -78,6 +82,15 @@ pub(crate) struct Side {
     /// The verification tag of packets *to* this side (RFC 9260 §8.5).
     pub(crate) tag: VerificationTag,
     pub(crate) initial_tsn: Tsn,
+}
+
+/// Use of a checksum of zero (RFC 9653).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ZeroChecksum {
+    /// Declared by us, so packets of the peer may have it.
+    pub(crate) is_accepted: bool,
+    /// Declared by the peer, too, so our packets have it.
+    pub(crate) is_sent: bool,
 }
 
 /// Notifications and commands that are pending.
@@ -130,6 +143,8 @@ pub(crate) struct Agreement {
     pub(crate) extensions: ChunkKinds,
     /// The peer's key vector (RFC 4895 §6.1).
     pub(crate) vector: Option<KeyVector>,
+    /// What the peer declared and we support.
+    pub(crate) declared: Declared,
     pub(crate) peer_tsn: Tsn,
     pub(crate) peer_window: u32,
     pub(crate) outbound_streams: u16,
@@ -168,6 +183,11 @@ impl Association {
                 .offers_address_changes()
                 .then(|| Box::new(Authentication::new(&random))),
             extensions: Extensions::offered(&config),
+            zero_checksum: ZeroChecksum {
+                is_accepted: config.zero_checksum.is_some(),
+                is_sent: false,
+            },
+            peer_adaptation: None,
             transfer,
             control: Control::default(),
             events: Events::default(),
@@ -181,6 +201,8 @@ impl Association {
     /// dropped, which is reported to the application.
     pub(crate) fn agree(&mut self, agreement: Agreement) {
         self.extensions.theirs = agreement.extensions;
+        self.zero_checksum.is_sent = agreement.declared.zero_checksum.is_some();
+        self.peer_adaptation = agreement.declared.adaptation_layer;
         let vector = agreement.vector;
         let vector = vector.filter(|_| self.extensions.agreed(kind::AUTH));
         if let Some(authentication) = &mut self.authentication {
@@ -209,6 +231,15 @@ impl Association {
             inbound_streams: agreement.inbound_streams,
             interleaving,
         });
+    }
+
+    //= rfc5061 4.2.6-2, 4.2.6-3
+    /// Tells the application that the handshake is complete, and of the peer's adaptation layer.
+    pub(crate) fn report_connected(&mut self, incoming: bool) {
+        self.events.push(Event::Connected { incoming });
+        if let Some(code) = self.peer_adaptation {
+            self.events.push(Event::AdaptationIndication(code));
+        }
     }
 
     /// Applies the effects of a step of data transfer on the association.

@@ -73,6 +73,7 @@ impl Endpoint {
         let peer_port = config.peer_sctp_port;
         let port = self.local_port(remotes, peer_port, config.local_sctp_port)?;
         let tag = self.fresh_tag();
+        self.accepts_zero_checksums |= config.zero_checksum.is_some();
         let setup = Setup {
             id: self.fresh_id(),
             config: self.shared(config),

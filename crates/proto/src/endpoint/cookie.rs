@@ -14,7 +14,9 @@ use anabranch_wire::chunk::kind;
 use hmac::{KeyInit as _, Mac as _};
 
 use crate::auth::KeyVector;
+use crate::config::ErrorDetection;
 use crate::extensions::ChunkKinds;
+use crate::handshake::Declared;
 use crate::secrets::{HmacSha256, Secrets, TieTags};
 
 /// Length of the seal in bytes: half of the HMAC, as RFC 2104 §5 permits.
@@ -36,6 +38,9 @@ const HAS_VECTOR: u8 = 0x04;
 const COMES_FROM_IPV6: u8 = 0x08;
 /// PART is among the extensions. As a flag it costs no byte.
 const TAKES_PARTS: u8 = 0x10;
+/// Both ends accept a checksum of zero over DTLS.
+const ZERO_CHECKSUM_DTLS: u8 = 0x20;
+const HAS_ADAPTATION_LAYER: u8 = 0x40;
 
 /// Content of a cookie.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,6 +59,8 @@ pub(crate) struct Cookie {
     pub(crate) extensions: ChunkKinds,
     /// The peer's key vector for authentication.
     pub(crate) vector: Option<KeyVector>,
+    /// What the peer declared and we support.
+    pub(crate) declared: Declared,
     /// Source address of the INIT.
     pub(crate) source: SocketAddr,
     /// The addresses that the INIT listed, in its order.
@@ -204,6 +211,11 @@ impl Cookie {
             (self.vector.is_some(), HAS_VECTOR),
             (self.source.is_ipv6(), COMES_FROM_IPV6),
             (self.extensions.contains(kind::PART), TAKES_PARTS),
+            (
+                self.declared.zero_checksum == Some(ErrorDetection::Dtls),
+                ZERO_CHECKSUM_DTLS,
+            ),
+            (self.declared.adaptation_layer.is_some(), HAS_ADAPTATION_LAYER),
         ];
         let set = flags.iter().filter(|(is_set, _)| *is_set);
         bytes.push(set.fold(0, |flags, (_, flag)| flags | flag));
@@ -223,6 +235,9 @@ impl Cookie {
         if let Some(vector) = self.vector.as_ref().map(KeyVector::bytes) {
             bytes.push(vector.len() as u8);
             bytes.extend_from_slice(vector);
+        }
+        if let Some(code) = self.declared.adaptation_layer {
+            bytes.extend_from_slice(&code.to_be_bytes());
         }
         bytes.extend_from_slice(&self.source.port().to_be_bytes());
         encode_ip(self.source.ip(), bytes);
@@ -247,6 +262,11 @@ impl Cookie {
         };
         let extensions = reader.counted_if(has(HAS_EXTENSIONS))?;
         let vector = reader.counted_if(has(HAS_VECTOR))?;
+        let adaptation_layer = if has(HAS_ADAPTATION_LAYER) {
+            Some(reader.u32()?)
+        } else {
+            None
+        };
         let port = reader.u16()?;
         let source = SocketAddr::new(reader.ip(has(COMES_FROM_IPV6))?, port);
         let mut listed = Vec::new();
@@ -264,6 +284,10 @@ impl Cookie {
             tie_tags,
             extensions: ChunkKinds::from_bytes(extensions).with(kind::PART, has(TAKES_PARTS)),
             vector: has(HAS_VECTOR).then(|| KeyVector::from_bytes(vector)),
+            declared: Declared {
+                zero_checksum: has(ZERO_CHECKSUM_DTLS).then_some(ErrorDetection::Dtls),
+                adaptation_layer,
+            },
             source,
             listed,
         })

@@ -12,6 +12,8 @@ pub(super) struct Inbound<'p> {
     pub(super) now: Instant,
     pub(super) arrival: PathAddr,
     pub(super) packet: &'p Packet<'p>,
+    /// Whether the checksum has not been verified, because it is zero and may be meant so.
+    pub(super) is_unverified: bool,
 }
 
 impl Inbound<'_> {

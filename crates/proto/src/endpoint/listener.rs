@@ -20,7 +20,7 @@ use crate::association::State;
 use crate::auth::{BadRandom, KeyVector, KeyVectorReader};
 use crate::config::{AssociationConfig, MIN_RECEIVE_BUFFER};
 use crate::extensions::{ChunkKinds, Extensions};
-use crate::handshake::{self, HostName};
+use crate::handshake::{self, Declared, HostName};
 use crate::path::max_packet;
 use crate::secrets::TieTags;
 
@@ -33,6 +33,7 @@ struct Wishes {
     extensions: ChunkKinds,
     /// The peer's key vector for authentication; an error if it is invalid.
     vector: Result<Option<KeyVector>, BadRandom>,
+    declared: Declared,
     /// Unrecognized parameters to report to the peer, unchanged.
     unrecognized: Vec<Vec<u8>>,
     host_name: Option<HostName>,
@@ -257,6 +258,7 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
     }
     let random = endpoint.randoms.of_tag(answer.local_tag);
     let ours = vector.as_ref().map(|_| KeyVector::ours(&random));
+    let declared = wishes.declared.agreed(Declared::ours(config));
     let cookie = Cookie {
         local_tag: answer.local_tag,
         peer_tag: init.initiate_tag,
@@ -269,6 +271,7 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
         // Only extensions that we support are kept.
         extensions: extensions.ours.common(&wishes.extensions),
         vector,
+        declared,
         source: inbound.arrival.remote,
         listed: if config.single_homed {
             Vec::new()
@@ -279,7 +282,17 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
     let sealed = endpoint.cookies.seal(&cookie, inbound.ports(), inbound.now);
     let mut mandatory = ParameterWriter::new();
     mandatory.push_state_cookie(&sealed);
-    let mut optional = Vec::new();
+    // An INIT that declares no feature may have no room for it in its reply.
+    let features = Declared {
+        adaptation_layer: None,
+        ..declared
+    };
+    features.push(&mut mandatory);
+    let adaptation = Declared {
+        adaptation_layer: config.adaptation_layer,
+        ..Declared::default()
+    };
+    let mut optional = alloc::vec![one(|alone| adaptation.push(alone))];
     if ours.is_some() {
         handshake::push_extensions(&extensions, ours.as_ref(), &mut mandatory);
     } else {
@@ -361,12 +374,14 @@ fn parameters(mandatory: ParameterWriter, optional: &[Vec<u8>], limit: usize) ->
 
 impl Wishes {
     //= rfc3758 3.3.2-1
-    //= rfc5061 4.2-1, 4.2-2, 4.2.6-2, 6-6
+    //= rfc4820 4-3, 4-4, 4-5
+    //= rfc5061 4.2-1, 4.2-2, 6-6
     fn read(parameters: &Parameters<'_>, source: IpAddr, forwards: bool) -> Self {
         let mut wishes = Self {
             addresses: Vec::new(),
             extensions: ChunkKinds::default(),
             vector: Ok(None),
+            declared: Declared::default(),
             unrecognized: Vec::new(),
             host_name: None,
         };
@@ -393,7 +408,7 @@ impl Wishes {
                     }
                 }
                 //= rfc9260 5.1.2-10, 5.1.2-11
-                _ => {}
+                other => wishes.declared.note(&other),
             }
         }
         wishes.extensions = wishes.extensions.with(kind::FORWARD_TSN, supports_forward_tsn);

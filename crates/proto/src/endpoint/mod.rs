@@ -12,6 +12,7 @@ mod replies;
 mod responder;
 mod spent;
 mod timer_queue;
+mod zero_checksum;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -72,6 +73,8 @@ pub struct Endpoint {
     limits: Limits,
     next_id: u32,
     counters: EndpointCounters,
+    /// Whether there may be associations that accept packets with a checksum of zero.
+    accepts_zero_checksums: bool,
 }
 
 #[derive(Debug)]
@@ -124,6 +127,10 @@ impl Endpoint {
             limits: Limits::new(&config),
             next_id: 0,
             counters: EndpointCounters::default(),
+            accepts_zero_checksums: config
+                .accept
+                .as_ref()
+                .is_some_and(|accept| accept.zero_checksum.is_some()),
             config,
         }
     }
@@ -208,7 +215,8 @@ impl Endpoint {
         self.latest = now;
         // ECN is not negotiated, so a compliant peer sends no marked packets.
         let _ = ecn;
-        let parsed = if self.config.checksum_offload {
+        let is_unverified = self.accepts_zero_checksums && checksum::is_zero(datagram);
+        let parsed = if is_unverified || self.config.checksum_offload {
             Packet::parse_unverified(datagram)
         } else {
             Packet::parse(datagram)
@@ -228,6 +236,7 @@ impl Endpoint {
             now,
             arrival: path,
             packet: &packet,
+            is_unverified: is_unverified && !self.config.checksum_offload,
         };
         let is_handled = match first {
             Some(first) if matches!(first.kind, kind::INIT | kind::COOKIE_ECHO) => {
@@ -246,6 +255,10 @@ impl Endpoint {
         if !is_unicast(&inbound.arrival) {
             return false;
         }
+        if !inbound.is_intact(false) {
+            self.counters.malformed += 1;
+            return true;
+        }
         match first.decode() {
             Ok(Chunk::Init(init)) => listener::on_init(self, inbound, &init),
             Ok(Chunk::CookieEcho(echo)) => {
@@ -262,6 +275,10 @@ impl Endpoint {
     /// Handles a packet that belongs to no association.
     #[cold]
     fn handle_out_of_the_blue(&mut self, inbound: &Inbound<'_>) {
+        if !inbound.is_intact(false) {
+            self.counters.malformed += 1;
+            return;
+        }
         let is_unicast = is_unicast(&inbound.arrival);
         if is_unicast && !self.answers_for(inbound) {
             return;
@@ -306,6 +323,10 @@ impl Endpoint {
         };
         if !slot.association.expects(packet) {
             return false;
+        }
+        if !inbound.is_intact(slot.association.zero_checksum.is_accepted) {
+            self.counters.malformed += 1;
+            return true;
         }
         let receiver = &mut slot.association.transfer.receiver;
         receiver.grant(self.limits.grant(slot.share));
@@ -369,21 +390,24 @@ impl Endpoint {
     ) -> Option<Transmit> {
         self.latest = now;
         let start = buffer.len();
-        let transmit = self.next_transmit(now, buffer, max_segments)?;
+        let (transmit, may_be_zero) = self.next_transmit(now, buffer, max_segments)?;
         if !self.config.checksum_offload {
             let segment = transmit.segment_size.unwrap_or(transmit.size);
-            buffer[start..]
-                .chunks_mut(segment.max(1))
-                .for_each(checksum::seal);
+            zero_checksum::seal(&mut buffer[start..], segment, may_be_zero);
         }
         Some(transmit)
     }
 
-    /// The next packets, without checksums.
-    fn next_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>, max_segments: usize) -> Option<Transmit> {
+    /// The next packets, without checksums, and whether those may stay zero.
+    fn next_transmit(
+        &mut self,
+        now: Instant,
+        buffer: &mut Vec<u8>,
+        max_segments: usize,
+    ) -> Option<(Transmit, bool)> {
         if let Some((path, bytes)) = self.replies.pop() {
             buffer.extend_from_slice(&bytes);
-            return Some(Transmit::one(path, bytes.len()));
+            return Some((Transmit::one(path, bytes.len()), false));
         }
         while let Some(id) = self.timers.front() {
             let Some(slot) = self.slots.get_mut(&id) else {
@@ -392,12 +416,13 @@ impl Endpoint {
             };
             let transmit = slot.association.poll_transmit(now, buffer, max_segments);
             note_changes(&mut self.directory, &mut self.eventful, slot);
-            if transmit.is_some() {
+            if let Some(transmit) = transmit {
+                let may_be_zero = slot.association.zero_checksum.is_sent;
                 if slot.association.is_done() {
                     self.directory.retire(&slot.association, self.latest);
                 }
                 self.timers.rotate();
-                return transmit;
+                return Some((transmit, may_be_zero));
             }
             self.timers.pop_front(Some(&mut slot.entry));
             let deadline = slot.association.poll_timeout();

@@ -193,7 +193,7 @@ fn apply(
         //= rfc9260 5.2.4-12, 5.2.4-13
         // Our own handshake is completed by the peer's COOKIE ECHO.
         Verdict::D if matches!(association.state, State::CookieEchoed(..)) => {
-            association.events.push(Event::Connected { incoming: false });
+            association.report_connected(false);
             complete(association, inbound, cookie);
         }
         // The COOKIE ACK was lost.
@@ -225,7 +225,7 @@ fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie
     association
         .addresses
         .replace_paths(transfer, &pairs, remotes(cookie), inbound.now);
-    association.events.push(Event::Connected { incoming: false });
+    association.report_connected(false);
     complete(association, inbound, cookie);
 }
 
@@ -263,6 +263,7 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
         endpoint.directory.retire(&slot.association, inbound.now);
     }
     let mut anew = Association::new(setup, State::Established, inbound.now);
+    anew.zero_checksum.is_accepted = cookie.declared.zero_checksum.is_some();
     anew.events = core::mem::take(&mut slot.association.events);
     anew.counters = slot.association.counters;
     anew.transfer.counters = slot.association.transfer.counters;
@@ -326,8 +327,9 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> bo
         secrets: endpoint.secrets.split(),
     };
     let mut association = Association::new(setup, State::Established, inbound.now);
+    association.zero_checksum.is_accepted = cookie.declared.zero_checksum.is_some();
     association.agree(agreement(cookie));
-    association.events.push(Event::Connected { incoming: true });
+    association.report_connected(true);
     complete(&mut association, inbound, cookie);
     endpoint.insert(association, Some(cookie.source.ip()));
     true
@@ -346,6 +348,7 @@ fn agreement(cookie: &Cookie) -> Agreement {
     Agreement {
         extensions: cookie.extensions,
         vector: cookie.vector.clone(),
+        declared: cookie.declared,
         peer_tsn: cookie.peer_tsn,
         peer_window: cookie.peer_window,
         outbound_streams: cookie.outbound_streams,

@@ -17,7 +17,7 @@ use crate::path::{Path, PathSet, covers, pair_through};
 use crate::transfer::Transfer;
 use crate::violation::Violation;
 
-use super::HostName;
+use super::{Declared, HostName};
 
 /// Further addresses of the peer are ignored.
 const MAX_ADDRESSES: usize = 32;
@@ -62,7 +62,7 @@ pub(crate) fn on_init_ack(
         initial_tsn: chunk.initial_tsn,
         ..association.peer
     };
-    let agreement = agreement(&association.config, chunk, offer.extensions, offer.vector);
+    let agreement = agreement(&association.config, chunk, &offer);
     association.agree(agreement);
     if retry.repeated == 0 {
         // The INIT was sent only once, so the INIT ACK gives an RTT sample (RFC 9260 §6.3.1 C5).
@@ -171,6 +171,7 @@ struct Offer {
     addresses: Vec<IpAddr>,
     extensions: ChunkKinds,
     vector: Option<KeyVector>,
+    declared: Declared,
     /// Unrecognized parameters to report to the peer, unchanged.
     unrecognized: Vec<u8>,
 }
@@ -186,6 +187,7 @@ impl Offer {
         let mut supports_forward_tsn = false;
         let mut unrecognized = Vec::new();
         let mut vector = KeyVectorReader::default();
+        let mut declared = Declared::default();
         for raw in parameters.iter() {
             let parameter = raw.and_then(|raw| raw.decode().map(|parameter| (raw, parameter)));
             let Ok((raw, parameter)) = parameter else { break };
@@ -209,7 +211,7 @@ impl Offer {
                         break;
                     }
                 }
-                _ => {}
+                other => declared.note(&other),
             }
         }
         addresses.retain(|listed| is_believable(*listed, source));
@@ -223,6 +225,7 @@ impl Offer {
             addresses,
             extensions: extensions.with(kind::FORWARD_TSN, supports_forward_tsn),
             vector,
+            declared,
             unrecognized,
         })
     }
@@ -230,15 +233,11 @@ impl Offer {
 
 //= rfc9260 5.1.1-2, 5.1.1-3
 /// The negotiated parameters. The number of streams is the smaller of those requested and those allowed (RFC 9260 §5.1.1).
-fn agreement(
-    config: &AssociationConfig,
-    chunk: &InitAck<'_>,
-    extensions: ChunkKinds,
-    vector: Option<KeyVector>,
-) -> Agreement {
+fn agreement(config: &AssociationConfig, chunk: &InitAck<'_>, offer: &Offer) -> Agreement {
     Agreement {
-        extensions,
-        vector,
+        extensions: offer.extensions,
+        vector: offer.vector.clone(),
+        declared: offer.declared.agreed(Declared::ours(config)),
         peer_tsn: chunk.initial_tsn,
         peer_window: chunk.a_rwnd,
         outbound_streams: config.wanted_streams().min(chunk.inbound_streams),

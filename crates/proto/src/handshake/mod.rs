@@ -1,5 +1,6 @@
 //! Four-way handshake (RFC 9260 §5.1), initiating side. The answering side keeps no state and is in [`crate::endpoint`].
 
+mod declared;
 mod host_name;
 mod init_ack;
 
@@ -7,6 +8,7 @@ use alloc::vec::Vec;
 
 use anabranch_types::{Instant, PathId};
 use anabranch_wire::chunk::kind;
+use anabranch_wire::parameter::kind::PADDING;
 use anabranch_wire::{CommonHeader, OutboundInit, PacketBuilder, ParameterWriter};
 
 use crate::address::{Addresses, listed};
@@ -16,11 +18,10 @@ use crate::extensions::Extensions;
 use crate::path::PathSet;
 use crate::transfer::{HEARTBEAT_LEN, Transfer};
 
+pub(crate) use declared::Declared;
 pub(crate) use host_name::HostName;
 pub(crate) use init_ack::{introduce, on_init_ack};
 
-/// Type of the PAD parameter (RFC 4820 §4), which peers without it skip.
-const PAD: u16 = 0x8005;
 /// Minimum length of our INIT. Before our address is verified, the INIT ACK may be at most three times as long, and needs room for
 /// all addresses of the peer.
 const INIT_LEN: usize = 160;
@@ -53,6 +54,7 @@ pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'
         };
         parameters.push_supported_address_types(versions(true), versions(false));
     }
+    Declared::ours(&association.config).push(&mut parameters);
     let vector = association.authentication.as_deref().map(Authentication::ours);
     push_extensions(&association.extensions, vector.as_ref(), &mut parameters);
     let mut parameters = parameters.finish();
@@ -84,13 +86,15 @@ pub(crate) fn push_extensions(
     }
 }
 
+//= rfc4820 4-2
+/// Pads the parameters of an INIT by a PAD parameter, which peers without it skip (RFC 4820 §4).
 fn pad(parameters: &mut Vec<u8>) {
     // The writer does not pad its last parameter, but another parameter follows here.
     parameters.resize(parameters.len().next_multiple_of(4), 0);
     let missing = INIT_LEN.saturating_sub(INIT_FIXED + parameters.len());
     if missing > PARAMETER_HEADER {
         let mut padding = ParameterWriter::new();
-        padding.push_raw(PAD, &[0; INIT_LEN][..missing - PARAMETER_HEADER]);
+        padding.push_raw(PADDING, &[0; INIT_LEN][..missing - PARAMETER_HEADER]);
         parameters.extend(padding.finish());
     }
 }

@@ -102,7 +102,7 @@ fn one(
         }
         //= rfc9260 5.2.5-1
         Chunk::CookieAck if matches!(state, State::CookieEchoed(..)) => {
-            association.events.push(Event::Connected { incoming: false });
+            association.report_connected(false);
             let wants_shutdown = association.owed.shutdown;
             let transfer = &mut association.transfer;
             handshake::establish(&mut association.state, wants_shutdown, transfer, now);
@@ -141,6 +141,7 @@ fn one(
         }
         Chunk::AsconfAck(chunk) => association.on_asconf_ack(now, &chunk)?,
         Chunk::Unknown(_) => return Ok(unknown(&mut association.control, state, raw)),
+        //= rfc4820 3-5
         // The endpoint handles INIT and COOKIE ECHO, the guard handles AUTH. ECN is not negotiated, and PAD has no meaning. Other
         // chunks are ignored in a state that they are not for.
         _ => {}

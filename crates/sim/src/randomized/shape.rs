@@ -7,7 +7,7 @@ use anabranch_netsim::{LinkConfig, topology};
 use anabranch_policy::catalog::{AddIpChoice, CATALOG, PathMtuChoice, RtoChoice};
 use anabranch_policy::options::RtoParameters;
 use anabranch_policy::{PROFILES, PolicyRecipe};
-use anabranch_proto::{AssociationConfig, DEFAULT_PORT};
+use anabranch_proto::{AssociationConfig, DEFAULT_PORT, ErrorDetection};
 use anabranch_types::{Rate, Rng, Seed};
 
 use crate::app::Conversation;
@@ -71,6 +71,8 @@ pub struct SideShape {
     pub profile: &'static str,
     /// Differences from the profile: extension point and algorithm.
     pub policies: Vec<(&'static str, &'static str)>,
+    /// Declares that packets may have a checksum of zero.
+    pub zero_checksum: bool,
 }
 
 impl Shape {
@@ -87,7 +89,7 @@ impl Shape {
             side.policies.extend(add_ip);
             side
         };
-        Self {
+        let mut shape = Self {
             seed,
             ipv6: rng.chance(1, 4),
             encapsulated: rng.chance(3, 4),
@@ -98,7 +100,13 @@ impl Shape {
             near: side(rng),
             far: side(rng),
             max_message,
+        };
+        // Extensions are drawn apart, so that one more leaves all else of a seed as it is.
+        let mut extensions = Seed(seed).split("extensions").rng();
+        for side in Side::BOTH {
+            shape.of_mut(side).draw_extensions(&mut extensions);
         }
+        shape
     }
 
     /// Whether there are NATs before the near side. They translate ports, so there are none without UDP. A host that must accept
@@ -224,7 +232,13 @@ impl SideShape {
             } else {
                 Vec::new()
             },
+            zero_checksum: false,
         }
+    }
+
+    /// Draws the extensions that this side offers: most of them in most tests, so that both sides often agree.
+    fn draw_extensions(&mut self, rng: &mut Rng) {
+        self.zero_checksum = rng.chance(2, 3);
     }
 
     fn config(&self, max_message: usize) -> AssociationConfig {
@@ -236,6 +250,7 @@ impl SideShape {
             max_message,
             outbound_streams: self.streams,
             max_inbound_streams: self.inbound_streams,
+            zero_checksum: self.zero_checksum.then_some(ErrorDetection::Dtls),
             policies: PolicyRecipe {
                 rto: RtoChoice::Rfc9260(RtoParameters { initial, min, max }),
                 ..self.recipe()

@@ -14,6 +14,7 @@ fn roomy() -> SideShape {
         rto: [300, 100, 2_000],
         profile: "default",
         policies: Vec::new(),
+        zero_checksum: false,
     }
 }
 

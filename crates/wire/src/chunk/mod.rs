@@ -81,6 +81,7 @@ pub mod kind {
     pub const I_DATA: u8 = 0x40;
     /// Address Configuration Acknowledgment (RFC 5061 §4.1.2).
     pub const ASCONF_ACK: u8 = 0x80;
+    //= rfc4820 3-1
     /// Padding (RFC 4820 §3).
     pub const PAD: u8 = 0x84;
     /// Part of a DATA or I-DATA chunk; an extension of this project, with a number that IANA has not assigned.

@@ -22,6 +22,7 @@ pub struct Pad {
 }
 
 impl Pad {
+    //= rfc4820 3-3, 3-4
     pub(crate) fn of_value(value: &[u8]) -> Self {
         Self {
             length: length_field(value.len()),
@@ -34,6 +35,7 @@ impl WriteChunk for Pad {
         RawChunk::HEADER_LEN + usize::from(self.length)
     }
 
+    //= rfc4820 3-2
     fn write(&self, writer: &mut Writer<'_>) {
         writer.chunk_header(kind::PAD, 0, self);
         writer.zeros(usize::from(self.length));

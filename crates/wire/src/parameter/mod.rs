@@ -37,6 +37,8 @@ pub mod kind {
     pub const SUPPORTED_ADDRESS_TYPES: u16 = 12;
     /// ECN Capable (RFC 4960 Appendix A; RFC 9260 §3.3.2 reserves it).
     pub const ECN_CAPABLE: u16 = 0x8000;
+    /// Zero Checksum Acceptable (RFC 9653 §4).
+    pub const ZERO_CHECKSUM_ACCEPTABLE: u16 = 0x8001;
     //= rfc4895 3.1-1
     /// Random (RFC 4895 §3.1).
     pub const RANDOM: u16 = 0x8002;
@@ -46,6 +48,9 @@ pub mod kind {
     //= rfc4895 3.3-2
     /// Requested HMAC Algorithm (RFC 4895 §3.3).
     pub const HMAC_ALGORITHMS: u16 = 0x8004;
+    //= rfc4820 4-1
+    /// Padding (RFC 4820 §4).
+    pub const PADDING: u16 = 0x8005;
     /// Supported Extensions (RFC 5061 §4.2.7).
     pub const SUPPORTED_EXTENSIONS: u16 = 0x8008;
     /// Forward-TSN-Supported (RFC 3758 §3.1).
@@ -112,6 +117,8 @@ pub enum Parameter<'a> {
     EcnCapable,
     /// The sender supports FORWARD TSN.
     ForwardTsnSupported,
+    /// The sender accepts packets with a checksum of zero, because this method detects errors.
+    ZeroChecksumAcceptable(DetectionMethod),
     /// Chunk types beyond RFC 9260 that the sender supports.
     SupportedExtensions(&'a [u8]),
     /// The sender's random number for the key, 32 bytes by RFC 4895 §3.1; the receiver checks that.
@@ -163,6 +170,10 @@ impl<'a> RawParameter<'a> {
             kind::SUPPORTED_ADDRESS_TYPES => Ok(supported_address_types(self.value)),
             kind::ECN_CAPABLE => fixed(Parameter::EcnCapable, reader),
             kind::FORWARD_TSN_SUPPORTED => fixed(Parameter::ForwardTsnSupported, reader),
+            kind::ZERO_CHECKSUM_ACCEPTABLE => fixed(
+                Parameter::ZeroChecksumAcceptable(DetectionMethod(reader.u32()?)),
+                reader,
+            ),
             kind::SUPPORTED_EXTENSIONS => Ok(Parameter::SupportedExtensions(self.value)),
             kind::RANDOM => Ok(Parameter::Random(self.value)),
             kind::CHUNK_LIST => Ok(Parameter::ChunkList(self.value)),
@@ -207,6 +218,24 @@ impl fmt::Display for HmacId {
         match *self {
             Self::SHA_1 => f.write_str("sha-1"),
             Self::SHA_256 => f.write_str("sha-256"),
+            Self(other) => other.fmt(f),
+        }
+    }
+}
+
+/// Error detection method identifier of a Zero Checksum Acceptable parameter (RFC 9653 §4).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct DetectionMethod(pub u32);
+
+impl DetectionMethod {
+    /// SCTP over DTLS (RFC 9653 §6).
+    pub const DTLS: Self = Self(1);
+}
+
+impl fmt::Display for DetectionMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::DTLS => f.write_str("dtls"),
             Self(other) => other.fmt(f),
         }
     }
@@ -260,6 +289,7 @@ impl fmt::Display for Parameter<'_> {
             } => f.write_str("supports no address"),
             Self::EcnCapable => f.write_str("ecn"),
             Self::ForwardTsnSupported => f.write_str("forward-tsn"),
+            Self::ZeroChecksumAcceptable(method) => write!(f, "zero checksum {method}"),
             Self::SupportedExtensions(kinds) => write!(f, "extensions {}", Hex(kinds)),
             Self::Random(bytes) => write!(f, "random len={}", bytes.len()),
             Self::ChunkList(kinds) => write!(f, "authenticate {}", Hex(kinds)),

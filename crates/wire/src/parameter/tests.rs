@@ -6,7 +6,8 @@ use core::net::IpAddr;
 use core::time::Duration;
 
 use super::{
-    AddressRequest, CorrelationId, HmacId, Parameter, ParameterWriter, Parameters, RawParameter, kind,
+    AddressRequest, CorrelationId, DetectionMethod, HmacId, Parameter, ParameterWriter, Parameters,
+    RawParameter, kind,
 };
 use crate::captures::{self, bytes};
 use crate::{Cause, CauseWriter, Chunk, DecodeErrorKind, Packet, RawChunk};
@@ -28,6 +29,7 @@ fn parameters_are_read_as_written() {
         .push_cookie_preservative(Duration::from_millis(1_500))
         .push_supported_address_types(true, false)
         .push_ecn_capable()
+        .push_zero_checksum_acceptable(DetectionMethod::DTLS)
         .push_supported_extensions(&[0x10, 0x84])
         .push_raw(0xc123, &[1]);
     let list = writer.finish();
@@ -36,7 +38,7 @@ fn parameters_are_read_as_written() {
         .map(|raw| raw.and_then(RawParameter::decode).expect("well formed"))
         .collect();
     assert_eq!(
-        decoded[..8],
+        decoded[..9],
         [
             Parameter::Ipv4([10, 0, 0, 1].into()),
             Parameter::Ipv6("2001:db8::1".parse().expect("an address")),
@@ -48,10 +50,11 @@ fn parameters_are_read_as_written() {
                 ipv6: false
             },
             Parameter::EcnCapable,
+            Parameter::ZeroChecksumAcceptable(DetectionMethod::DTLS),
             Parameter::SupportedExtensions(&[0x10, 0x84]),
         ]
     );
-    assert!(matches!(decoded[8], Parameter::Unknown(raw) if raw.kind == 0xc123 && raw.bytes.len() == 5));
+    assert!(matches!(decoded[9], Parameter::Unknown(raw) if raw.kind == 0xc123 && raw.bytes.len() == 5));
 }
 
 #[test]

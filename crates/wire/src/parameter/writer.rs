@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use core::time::Duration;
 
 use super::address::with_octets;
-use super::{AddressRequest, CorrelationId, HmacId, kind};
+use super::{AddressRequest, CorrelationId, DetectionMethod, HmacId, kind};
 use crate::tlv;
 
 /// Collects the parameters of an outbound INIT or INIT ACK.
@@ -77,6 +77,11 @@ impl ParameterWriter {
     /// We support FORWARD TSN.
     pub fn push_forward_tsn_supported(&mut self) -> &mut Self {
         self.push_raw(kind::FORWARD_TSN_SUPPORTED, &[])
+    }
+
+    /// We accept packets with a checksum of zero, because `method` detects errors (RFC 9653 §4).
+    pub fn push_zero_checksum_acceptable(&mut self, method: DetectionMethod) -> &mut Self {
+        self.push_raw(kind::ZERO_CHECKSUM_ACCEPTABLE, &method.0.to_be_bytes())
     }
 
     /// Chunk types beyond RFC 9260 that we support.

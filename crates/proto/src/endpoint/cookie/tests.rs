@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use anabranch_types::{Instant, Seed, Tsn, VerificationTag};
 
-use super::{BadCookie, Cookie, CookieKeys, Ports, TieTags};
+use super::{BadCookie, Cookie, CookieKeys, Declared, ErrorDetection, Ports, TieTags};
 use crate::auth::KeyVector;
 use crate::extensions::ChunkKinds;
 use crate::secrets::{Entropy, Secrets};
@@ -33,6 +33,10 @@ fn cookie() -> Cookie {
         tie_tags: Some(TieTags([4; 4])),
         vector: Some(KeyVector::ours(&[7; 32])),
         extensions: ChunkKinds::from_bytes(&[0x10, 0x40]),
+        declared: Declared {
+            zero_checksum: Some(ErrorDetection::Dtls),
+            adaptation_layer: Some(0x0102_0304),
+        },
         source: "192.0.2.1:9899".parse().unwrap(),
         listed: ["192.0.2.1", "2001:db8::1"]
             .map(|text| text.parse().unwrap())
@@ -116,6 +120,7 @@ fn smallest_init_ack_is_at_most_three_times_the_init() {
                 listed: [].into(),
                 extensions: ChunkKinds::default(),
                 vector: None,
+                declared: Declared::default(),
                 ..cookie()
             };
             let sealed = keys.seal(&plain, PORTS, at(0));

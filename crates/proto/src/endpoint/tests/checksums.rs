@@ -1,6 +1,9 @@
-//! Tests of checksum offloading: when the endpoint writes and verifies checksums itself.
+//! Tests of checksums: offloaded to the driver, and zero by agreement (RFC 9653).
+
+use anabranch_wire::{DetectionMethod, checksum};
 
 use super::*;
+use crate::ErrorDetection;
 
 fn offloading() -> Endpoint {
     let config = EndpointConfig {
@@ -39,4 +42,157 @@ fn checksum_offload_neither_writes_nor_checks_checksums() {
         assert_eq!(packet[8..12], [0; 4]);
         assert!(Packet::parse_unverified(packet).is_ok());
     }
+}
+
+/// A configuration that accepts a checksum of zero.
+fn over_dtls() -> AssociationConfig {
+    AssociationConfig {
+        zero_checksum: Some(ErrorDetection::Dtls),
+        ..config()
+    }
+}
+
+/// The chunk types of a packet, and whether its checksum is zero.
+fn described(packet: &[u8]) -> (Vec<u8>, bool) {
+    let is_zero = packet[8..12] == [0; 4];
+    assert!(is_zero || checksum::is_valid(packet));
+    let parsed = Packet::parse_unverified(packet).expect("a packet in order");
+    (
+        parsed.chunks().flatten().map(|chunk| chunk.kind).collect(),
+        is_zero,
+    )
+}
+
+/// All packets of a handshake between two endpoints with these configurations, of one message and of a shutdown.
+fn conversation(ours: AssociationConfig, theirs: AssociationConfig) -> Vec<(Vec<u8>, bool)> {
+    let mut ends = [endpoint_with(ours.clone()), listening(peer(2), theirs)];
+    let id = ends[0].connect(START, &[peer(2)], &ours).expect("a path");
+    let mut packets = Vec::new();
+    for step in 0..3 {
+        loop {
+            let sent = packets.len();
+            for (index, arrival) in [(0, (peer(2), here())), (1, (here(), peer(2)))] {
+                for packet in poll_packets(&mut ends[index], START) {
+                    packets.push(described(&packet));
+                    let (local, remote) = arrival;
+                    let path = PathAddr { local, remote };
+                    ends[1 - index].handle_datagram(START, path, Ecn::NotCapable, &packet);
+                }
+            }
+            if packets.len() == sent {
+                break;
+            }
+        }
+        let mut association = ends[0].association_mut(id).expect("an association");
+        match step {
+            0 => drop(association.send(Message::new(StreamId(0), &b"here"[..]))),
+            _ => association.shutdown(),
+        }
+    }
+    assert!(ends[0].association(id).expect("an association").is_closed());
+    assert_eq!(ends.map(|end| end.counters().malformed), [0, 0]);
+    packets
+}
+
+#[test]
+fn agreed_zero_checksum_is_sent_without_init_and_cookie_echo() {
+    let packets = conversation(over_dtls(), over_dtls());
+    for (kinds, is_zero) in &packets {
+        let from_the_association = ![kind::INIT, kind::INIT_ACK, kind::COOKIE_ECHO].contains(&kinds[0]);
+        assert_eq!(*is_zero, from_the_association, "{kinds:?}");
+    }
+    let all: Vec<u8> = packets.iter().flat_map(|(kinds, _)| kinds.clone()).collect();
+    assert!(
+        [kind::DATA, kind::SHUTDOWN_COMPLETE]
+            .iter()
+            .all(|wanted| all.contains(wanted))
+    );
+}
+
+#[test]
+fn zero_checksum_needs_both_ends() {
+    for (ours, theirs) in [
+        (over_dtls(), config()),
+        (config(), over_dtls()),
+        (config(), config()),
+    ] {
+        assert!(conversation(ours, theirs).iter().all(|(_, is_zero)| !is_zero));
+    }
+}
+
+#[test]
+fn unknown_error_detection_method_is_not_agreed_on() {
+    for method in [0, 2, u32::MAX] {
+        let mut endpoint = endpoint_with(over_dtls());
+        let mut parameters = ParameterWriter::new();
+        parameters.push_zero_checksum_acceptable(DetectionMethod(method));
+        let init = init(7, parameters.finish());
+        let (tag, cookie) = request_cookie(&mut endpoint, peer(2), &init);
+        let echo = CookieEcho { cookie: &cookie };
+        let answers = deliver(&mut endpoint, START, peer(2), tag, &echo);
+        assert!(answers.iter().all(|answer| !described(answer).1), "{method}");
+        let mut data = packet(tag, |packet| packet.push(&DATA).expect("room"));
+        data[8..12].fill(0);
+        assert!(deliver_packet(&mut endpoint, START, peer(2), &data).is_empty());
+        assert_eq!(
+            endpoint.counters().malformed,
+            1,
+            "it was not declared to this peer"
+        );
+    }
+}
+
+/// An endpoint with an association that accepts a checksum of zero, and the tag of packets to it.
+fn agreed() -> (Endpoint, VerificationTag) {
+    let mut endpoint = endpoint_with(over_dtls());
+    let mut parameters = ParameterWriter::new();
+    parameters.push_zero_checksum_acceptable(DetectionMethod::DTLS);
+    let init = init(7, parameters.finish());
+    let (tag, cookie) = request_cookie(&mut endpoint, peer(2), &init);
+    let echo = CookieEcho { cookie: &cookie };
+    assert!(described(&deliver(&mut endpoint, START, peer(2), tag, &echo)[0]).1);
+    (endpoint, tag)
+}
+
+#[test]
+fn wrong_checksum_is_refused_although_zero_is_accepted() {
+    let (mut endpoint, tag) = agreed();
+    let mut data = packet(tag, |packet| packet.push(&DATA).expect("room"));
+    data[9] ^= 1;
+    assert!(deliver_packet(&mut endpoint, START, peer(2), &data).is_empty());
+    assert_eq!(endpoint.counters().malformed, 1);
+    data[8..12].fill(0);
+    assert!(!deliver_packet(&mut endpoint, START, peer(2), &data).is_empty());
+    assert_eq!(endpoint.counters().malformed, 1);
+}
+
+#[test]
+fn set_up_with_zero_checksum_is_refused() {
+    let mut endpoint = endpoint_with(over_dtls());
+    assert!(deliver_packet(&mut endpoint, START, peer(2), &unsealed_init()).is_empty());
+    let (tag, cookie) = request_cookie(&mut endpoint, peer(2), &init(7, Vec::new()));
+    let echo = CookieEcho { cookie: &cookie };
+    let mut bytes = packet(tag, |packet| packet.push(&echo).expect("room"));
+    bytes[8..12].fill(0);
+    assert!(deliver_packet(&mut endpoint, START, peer(2), &bytes).is_empty());
+    assert_eq!(
+        (endpoint.counters().malformed, endpoint.associations().len()),
+        (2, 0)
+    );
+}
+
+#[test]
+fn out_of_the_blue_packet_with_zero_checksum_gets_no_reply() {
+    let (mut endpoint, tag) = agreed();
+    let mut data = packet(VerificationTag(!tag.0), |packet| {
+        packet.push(&DATA).expect("room")
+    });
+    let sealed = deliver_packet(&mut endpoint, START, peer(3), &data);
+    assert_eq!(
+        (kinds(&sealed), described(&sealed[0]).1),
+        (vec![kind::ABORT], false)
+    );
+    data[8..12].fill(0);
+    assert!(deliver_packet(&mut endpoint, START, peer(3), &data).is_empty());
+    assert_eq!(endpoint.counters().malformed, 1);
 }

@@ -1,7 +1,7 @@
 //! Tests of extensions in the handshake (RFC 4895 §6, RFC 5061 §4.2.7, §6): which ones the endpoint lists, and which peers
 //! it refuses.
 
-use anabranch_wire::{Auth, GapBlock, HmacId, OutboundSack};
+use anabranch_wire::{Auth, GapBlock, HmacId, OutboundSack, Pad, checksum};
 
 use super::*;
 use crate::PacketCounts;
@@ -287,13 +287,52 @@ fn long_packet(tag: VerificationTag, chunk: &impl WriteChunk) -> Vec<u8> {
 
 //= rfc5061 4.2.6-2, 6-6
 #[test]
-fn adaptation_layer_indication_is_ignored() {
+fn adaptation_layer_indication_changes_no_reply() {
     use anabranch_wire::parameter::kind::{ADAPTATION_LAYER, UNRECOGNIZED};
     let mut parameters = ParameterWriter::new();
-    parameters.push_raw(ADAPTATION_LAYER, &[0, 0, 0, 7]);
+    parameters.push_adaptation_layer(7);
     let answer = answer_to_init(config(), parameters.finish());
     assert_eq!(kinds(&answer), [kind::INIT_ACK]);
     assert_eq!(listed_in(&answer, UNRECOGNIZED), Vec::<Vec<u8>>::new());
+    assert_eq!(listed_in(&answer, ADAPTATION_LAYER), Vec::<Vec<u8>>::new());
+}
+
+//= rfc5061 4.2.6-3, 4.2.6-4
+#[test]
+fn adaptation_layers_are_told_to_both_applications() {
+    use anabranch_wire::parameter::kind::ADAPTATION_LAYER;
+    let with = |code| AssociationConfig {
+        adaptation_layer: code,
+        ..config()
+    };
+    for (ours, theirs) in [(Some(7), Some(u32::MAX)), (Some(0), None), (None, Some(1))] {
+        let mut ends = [endpoint_with(with(ours)), listening(peer(2), with(theirs))];
+        let id = ends[0].connect(START, &[peer(2)], &with(ours)).expect("a path");
+        for _ in 0..4 {
+            for (index, local, remote) in [(0, peer(2), here()), (1, here(), peer(2))] {
+                let declared = [ours, theirs][index];
+                for packet in poll_packets(&mut ends[index], START) {
+                    let kind = kinds(core::slice::from_ref(&packet))[0];
+                    if matches!(kind, kind::INIT | kind::INIT_ACK) {
+                        let listed = listed_in(core::slice::from_ref(&packet), ADAPTATION_LAYER);
+                        let expected = declared.map(|code| code.to_be_bytes().to_vec());
+                        assert_eq!(listed, Vec::from_iter(expected));
+                    }
+                    let path = PathAddr { local, remote };
+                    ends[1 - index].handle_datagram(START, path, Ecn::NotCapable, &packet);
+                }
+            }
+        }
+        let association = ends[0].association(id).expect("an association");
+        assert_eq!(association.peer_adaptation_layer(), theirs);
+        for (index, declared) in [(0, theirs), (1, ours)] {
+            let mut expected = vec![Event::Connected { incoming: index == 1 }];
+            expected.extend(declared.map(Event::AdaptationIndication));
+            let mut seen = events(&mut ends[index]);
+            seen.retain(|event| matches!(event, Event::Connected { .. } | Event::AdaptationIndication(_)));
+            assert_eq!(seen, expected);
+        }
+    }
 }
 
 //= rfc4895 6.2-1
@@ -382,4 +421,46 @@ fn packet_counts_of_a_peer_are_ignored_unless_negotiated() {
             "{answered:?}"
         );
     }
+}
+
+//= rfc4820 3-1, 3-2, 3-3, 3-4, 3-5
+#[test]
+fn pad_chunk_is_discarded_and_the_next_chunk_handled() {
+    let mut endpoint = endpoint();
+    let tag = accept_peer(&mut endpoint, 7, &[]);
+    for (flags, byte) in [(0, 0), (0xff, 0xaa)] {
+        let heartbeat = Heartbeat { info: b"any" };
+        let mut bytes = packet(tag, |packet| {
+            packet.push(&Pad { length: 9 }).expect("room");
+            packet.push(&heartbeat).expect("room");
+        });
+        assert_eq!(bytes[12..16], [0x84, 0, 0, 13]);
+        bytes[13] = flags;
+        bytes[16..25].fill(byte);
+        checksum::seal(&mut bytes);
+        let answer = deliver_packet(&mut endpoint, START, peer(2), &bytes);
+        assert_eq!(kinds(&answer), [kind::HEARTBEAT_ACK]);
+    }
+}
+
+//= rfc4820 4-1, 4-2, 4-3, 4-4, 4-5
+#[test]
+fn pad_parameter_does_not_change_the_init_ack() {
+    use anabranch_wire::parameter::kind::{PADDING, STATE_COOKIE, UNRECOGNIZED};
+    let mut answers = Vec::new();
+    for padding in [&[][..], &[0; 60], &[1; 61]] {
+        let mut parameters = ParameterWriter::new();
+        // The limit of amplification must not be the reason for a difference.
+        parameters.push_raw(0x9000, &[0; 200]);
+        if !padding.is_empty() {
+            parameters.push_raw(PADDING, padding);
+        }
+        parameters.push_supported_extensions(&ALL);
+        let answer = answer_to_init(config(), parameters.finish());
+        assert_eq!(listed_in(&answer, PADDING), Vec::<Vec<u8>>::new());
+        assert_eq!(listed_in(&answer, UNRECOGNIZED), Vec::<Vec<u8>>::new());
+        answers.push(listed_in(&answer, STATE_COOKIE)[0].len());
+    }
+    assert_eq!(answers[0], answers[1]);
+    assert_eq!(answers[0], answers[2]);
 }

@@ -1,0 +1,36 @@
+//! Zero checksum (RFC 9653). Which packets may have a checksum of zero, where a lower layer detects errors?
+//!
+//! A packet is accepted so if the association has declared it; all others need a correct CRC32c.
+
+use anabranch_wire::chunk::kind;
+use anabranch_wire::{Packet, checksum};
+
+use super::inbound::Inbound;
+
+impl Inbound<'_> {
+    /// Whether the packet has a correct checksum, or one of zero that its association accepts.
+    pub(super) fn is_intact(&self, accepts_zero: bool) -> bool {
+        !self.is_unverified
+            || accepts_zero && !needs_checksum(self.packet)
+            || checksum::is_valid(self.packet.bytes())
+    }
+}
+
+/// Whether a packet needs a correct CRC32c in any case: an INIT and a COOKIE ECHO, because their receiver has no association yet, and
+/// an ASCONF, whose destination may be a new path.
+fn needs_checksum(packet: &Packet<'_>) -> bool {
+    let needs = |kind| matches!(kind, kind::INIT | kind::COOKIE_ECHO | kind::ASCONF);
+    packet.chunks().flatten().any(|chunk| needs(chunk.kind))
+}
+
+/// Writes the checksums of packets, which are `segment` bytes long except the last. If `may_be_zero`, they are left zero where
+/// that is permitted.
+pub(super) fn seal(packets: &mut [u8], segment: usize, may_be_zero: bool) {
+    for packet in packets.chunks_mut(segment.max(1)) {
+        let stays_zero =
+            may_be_zero && Packet::parse_unverified(packet).is_ok_and(|packet| !needs_checksum(&packet));
+        if !stays_zero {
+            checksum::seal(packet);
+        }
+    }
+}
