@@ -50,6 +50,9 @@ struct options {
 	int retransmissions;
 	enum ending end;
 	int cmt, cc, scheduler, send_buffer, receive_buffer, nodelay;
+	/* Chunk types to require authenticated, separated by commas, and the shared key. */
+	char *auth;
+	const char *key;
 };
 
 struct report {
@@ -367,6 +370,30 @@ set_buffer(struct socket *socket, int name, int bytes)
 		fail("buffer of %d bytes: %s", bytes, strerror(errno));
 }
 
+/* RFC 4895: the chunks that the other end has to authenticate, and shared key 0. */
+static void
+set_authentication(struct socket *socket)
+{
+	if (options.auth != NULL) {
+		for (char *one = strtok(options.auth, ","); one != NULL; one = strtok(NULL, ",")) {
+			struct sctp_authchunk chunk = { .sauth_chunk = (uint8_t)atoi(one) };
+
+			set_option(socket, SCTP_AUTH_CHUNK, &chunk, sizeof chunk, "chunk to authenticate");
+		}
+	}
+	if (options.key != NULL) {
+		size_t length = strlen(options.key);
+		struct sctp_authkey *key = calloc(1, sizeof *key + length);
+
+		if (key == NULL)
+			fail("no memory");
+		key->sca_keylength = (uint16_t)length;
+		memcpy(key->sca_key, options.key, length);
+		set_option(socket, SCTP_AUTH_KEY, key, (socklen_t)(sizeof *key + length), "shared key");
+		free(key);
+	}
+}
+
 static struct socket *
 make_socket(void)
 {
@@ -386,6 +413,7 @@ make_socket(void)
 		encapsulation.sue_address.ss_family = AF_INET;
 		set_option(socket, SCTP_REMOTE_UDP_ENCAPS_PORT, &encapsulation, sizeof encapsulation, "encapsulation");
 	}
+	set_authentication(socket);
 	set_number(socket, OPTION_CMT_ON_OFF, options.cmt, "CMT (needs --set cmt_on_off as well)");
 	set_number(socket, OPTION_PLUGGABLE_CC, options.cc, "congestion control");
 	set_number(socket, SCTP_PLUGGABLE_SS, options.scheduler, "stream scheduler");
@@ -596,6 +624,10 @@ read_options(int count, char **arguments, bool knobs_only)
 			options.receive_buffer = atoi(value);
 		else if (strcmp(name, "--nodelay") == 0)
 			options.nodelay = atoi(value);
+		else if (strcmp(name, "--auth") == 0)
+			options.auth = value;
+		else if (strcmp(name, "--key") == 0)
+			options.key = value;
 		else
 			fail("unknown option %s", name);
 	}

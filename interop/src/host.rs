@@ -12,6 +12,7 @@ use anabranch_netsim::capture::{Direction, InterfaceId, PcapngWriter};
 use anabranch_netsim::{Datagram, Protocol};
 use anabranch_proto::{CloseReason, Endpoint, EndpointConfig, Event};
 use anabranch_types::{AssociationId, Ecn, Instant, PathAddr};
+use anabranch_wire::chunk::kind;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tempfile::NamedTempFile;
 
@@ -31,6 +32,8 @@ pub struct Host {
     pub closed: Option<CloseReason>,
     /// Types of chunks that the peer sent.
     pub received: BTreeSet<u8>,
+    /// Every how many packets with data are marked as by a router, in both directions (ECN); 0 for none.
+    pub mark_every: u32,
     /// Packets that our dissector cannot decode completely, except for one known error of pion.
     pub undissected: Vec<String>,
     /// After the handshake, each packet whose number is a multiple of this is lost, in both directions together; 0 for none.
@@ -40,6 +43,8 @@ pub struct Host {
     port: u16,
     start: Wall,
     buffer: Vec<u8>,
+    /// Packets that could be marked, sent and received.
+    capable: [u32; 2],
     recorder: PcapngWriter<BufWriter<File>>,
     interface: InterfaceId,
     record: NamedTempFile,
@@ -90,6 +95,8 @@ impl Host {
             association: None,
             closed: None,
             received: BTreeSet::new(),
+            mark_every: 0,
+            capable: [0; 2],
             undissected: Vec::new(),
             loses_each: 0,
             packets: 0,
@@ -163,13 +170,14 @@ impl Host {
                 continue;
             }
             self.note(Direction::Out, transmit.path, self.buffer.clone())?;
+            let ecn = self.marked(0, transmit.ecn, transmit.ecn == Ecn::Capable0);
             let mut locals = self.endpoint.local().iter();
             let socket = locals.position(|local| *local == transmit.path.local);
             let socket = &self.sockets[socket.unwrap_or_default()];
             // A full socket buffer counts as packet loss.
             let _ = socket.try_send(&Outgoing {
                 path: transmit.path,
-                ecn: transmit.ecn,
+                ecn,
                 bytes: &self.buffer,
                 segment_size: None,
                 may_fragment: transmit.may_fragment,
@@ -214,9 +222,11 @@ impl Host {
                 if !dissect::is_empty_heartbeat(datagram) {
                     self.note(Direction::In, path.reversed(), datagram.to_vec())?;
                 }
-                self.received.extend(dissect::kinds(datagram));
+                let kinds = dissect::kinds(datagram);
+                let ecn = self.marked(1, batch.ecn(), kinds.contains(&kind::DATA));
+                self.received.extend(kinds);
                 let now = self.now();
-                self.endpoint.handle_datagram(now, path, batch.ecn(), datagram);
+                self.endpoint.handle_datagram(now, path, ecn, datagram);
             }
         }
         Ok(())
@@ -228,6 +238,16 @@ impl Host {
         }
         self.packets += 1;
         self.packets.is_multiple_of(self.loses_each)
+    }
+
+    /// The ECN bits of a packet behind the simulated router, which marks some of those that are `capable`.
+    fn marked(&mut self, direction: usize, ecn: Ecn, capable: bool) -> Ecn {
+        self.capable[direction] += u32::from(capable);
+        if capable && self.mark_every > 0 && self.capable[direction].is_multiple_of(self.mark_every) {
+            Ecn::CongestionExperienced
+        } else {
+            ecn
+        }
     }
 
     fn note(&mut self, direction: Direction, path: PathAddr, payload: Vec<u8>) -> io::Result<()> {

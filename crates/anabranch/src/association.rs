@@ -5,8 +5,8 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use anabranch_proto::{
-    self as proto, Abandonments, AddressError, AssociationStatistics, BufferError, CloseReason, Message,
-    ReceivedMessage, SendQueue,
+    self as proto, Abandonments, AddressError, AssociationStatistics, BufferError, CloseReason, KeyError,
+    Message, ReceivedMessage, SendQueue,
 };
 use anabranch_types::{AssociationId, MessageId, PathId, StreamId};
 
@@ -139,6 +139,33 @@ impl Association {
         let state = self.0.shared.lock();
         let association = state.core.association(self.0.id);
         association?.peer_adaptation_layer()
+    }
+
+    /// Adds the endpoint pair shared key `id`, or replaces its secret. The peer may use it from now on.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::NotOffered`], [`KeyError::TooMany`], [`KeyError::TooLong`].
+    pub fn add_authentication_key(&self, id: u16, secret: &[u8]) -> Result<(), KeyError> {
+        self.0.change_keys(|keys| keys.add(id, secret))
+    }
+
+    /// Authenticates our packets by key `id` from now on, which the peer must have already.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::NotOffered`], [`KeyError::Unknown`].
+    pub fn use_authentication_key(&self, id: u16) -> Result<(), KeyError> {
+        self.0.change_keys(|keys| keys.select(id))
+    }
+
+    /// Deletes key `id`: packets of the peer that are authenticated by it are discarded from now on.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::NotOffered`], [`KeyError::Unknown`], [`KeyError::InUse`].
+    pub fn delete_authentication_key(&self, id: u16) -> Result<(), KeyError> {
+        self.0.change_keys(|keys| keys.delete(id))
     }
 
     /// Waits until everything sent is acknowledged.
@@ -366,6 +393,18 @@ impl Handle {
             Some(act(&mut association))
         });
         done.unwrap_or(Err(AddressError::NotConnected))
+    }
+
+    /// Changes the keys of the association.
+    fn change_keys(
+        &self,
+        change: impl FnOnce(&mut proto::AuthenticationKeys<'_>) -> Result<(), KeyError>,
+    ) -> Result<(), KeyError> {
+        let changed = self.shared.command(|state| {
+            let mut association = state.core.association_mut(self.id)?;
+            Some(change(&mut association.authentication_keys()?))
+        });
+        changed.unwrap_or(Err(KeyError::NotOffered))
     }
 
     /// Changes a setting of the association.

@@ -28,6 +28,8 @@ pub enum AssociationEvent {
     /// The peer declared this code point of its adaptation layer (RFC 5061 §4.2.6). It comes with the end of the handshake, so most
     /// programs ask [`Association::peer_adaptation_layer`](crate::Association::peer_adaptation_layer) instead.
     AdaptationIndication(u32),
+    /// An authenticated packet of the peer used another shared key than the one before (RFC 4895 §6.3).
+    PeerAuthenticationKey(u16),
     /// The peer sends nothing more and waits for our shutdown.
     PeerShutdown,
     /// The peer reported an error (RFC 9260 §3.3.10).
@@ -52,6 +54,7 @@ impl AssociationEvent {
             }),
             Event::Restarted { undelivered } => Some(Self::Restarted { undelivered }),
             Event::AdaptationIndication(code) => Some(Self::AdaptationIndication(code)),
+            Event::PeerAuthenticationKey(id) => Some(Self::PeerAuthenticationKey(id)),
             Event::PeerShutdown => Some(Self::PeerShutdown),
             Event::PeerError(text) => Some(Self::PeerError(text)),
             Event::Closed(reason) => Some(Self::Closed(reason)),

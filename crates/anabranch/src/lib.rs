@@ -57,8 +57,8 @@ pub use anabranch_policy as policy;
 pub use anabranch_policy::{PolicyRecipe, Reachability};
 pub use anabranch_proto::{
     Abandonments, AddressError, AssociationConfig, AssociationStatistics, BufferError, CloseReason,
-    EndpointConfig, Message, OwnPolicies, PacketCounts, PathChange, PathCounters, PathEvent, PathStatistics,
-    ReceivedMessage, Reliability, SendQueue, SourcePrefix,
+    EndpointConfig, ErrorDetection, KeyError, Message, OwnPolicies, PacketCounts, PathChange, PathCounters,
+    PathEvent, PathStatistics, ReceivedMessage, Reliability, SendQueue, SourcePrefix,
 };
 pub use anabranch_types::{AssociationId, Instant, MessageId, PathAddr, PathId, Ppid, Rate, StreamId};
 pub use association::Association;

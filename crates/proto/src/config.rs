@@ -7,6 +7,7 @@ use core::time::Duration;
 use anabranch_policy::catalog::{AckChoice, AddIpChoice, ProbingChoice, RtoChoice};
 use anabranch_policy::options::RtoParameters;
 use anabranch_policy::{PolicyRecipe, PolicySet};
+use anabranch_wire::chunk::kind;
 
 use crate::own_policies::OwnPolicies;
 use crate::path::Sizes;
@@ -89,6 +90,18 @@ impl EndpointConfig {
 /// Minimum receive buffer in bytes: a peer refuses an INIT with a smaller a_rwnd (RFC 9260 §3.3.2).
 pub(crate) const MIN_RECEIVE_BUFFER: u64 = 1_500;
 
+/// Further types of chunks to authenticate are ignored: the list has to fit into cookies.
+const MAX_AUTHENTICATED: usize = 100;
+
+//= rfc4895 3.2-6, 3.2-7
+/// Whether chunks of type `kind` may be required to be authenticated (RFC 4895 §3.2).
+pub(crate) const fn may_be_authenticated(kind: u8) -> bool {
+    !matches!(
+        kind,
+        kind::INIT | kind::INIT_ACK | kind::SHUTDOWN_COMPLETE | kind::AUTH
+    )
+}
+
 /// Configuration of an association.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AssociationConfig {
@@ -119,12 +132,18 @@ pub struct AssociationConfig {
     /// How long heartbeats may be answered while data is outstanding, the peer's window is open and nothing is acknowledged,
     /// before the association ends; `None` for no limit. Outages, in which nothing is answered, do not count. Default 120 s.
     pub progress_timeout: Option<Duration>,
-    /// The endpoint pair shared key (RFC 4895 §1), a secret of both ends. It protects address changes against attackers who
-    /// observed the handshake; an empty key protects only against those who did not. Default empty.
+    /// The endpoint pair shared key (RFC 4895 §1), a secret of both ends, with the id 0. It protects address changes, and
+    /// [`AssociationConfig::authenticated_chunks`], against attackers who observed the handshake; an empty key protects only against
+    /// those who did not. Default empty.
     pub authentication_key: Vec<u8>,
     /// Whether partial reliability is offered to the peer (RFC 3758); without it on both ends, all messages are reliable. RFC 3758
     /// §4.2 recommends to disable it by default. Default false.
     pub partial_reliability: bool,
+    /// Types of chunks that are accepted from the peer only if they are authenticated (RFC 4895 §3.2), such as `[0, 0x40]` for DATA
+    /// and I-DATA. A peer without authentication is refused then. INIT, INIT ACK, SHUTDOWN COMPLETE and AUTH are never authenticated,
+    /// and types after the first 100 are ignored. What the peer requires is always authenticated if authentication is offered, which
+    /// it is with these types or with `add-ip`. Default empty.
+    pub authenticated_chunks: Vec<u8>,
     /// The lower layer that detects errors in packets. If the peer names the same one, packets have a checksum of zero instead of
     /// CRC32c (RFC 9653), except those with INIT, COOKIE ECHO or ASCONF. Without such a layer, damaged data would be delivered.
     /// Default `None`.
@@ -230,6 +249,26 @@ impl AssociationConfig {
         matches!(self.policies.add_ip, AddIpChoice::On(_)) && !self.single_homed
     }
 
+    /// Whether authentication is offered to the peer (RFC 4895).
+    pub(crate) const fn offers_authentication(&self) -> bool {
+        self.offers_address_changes() || !self.authenticated_chunks.is_empty()
+    }
+
+    //= rfc4895 3.2-5
+    /// The types of chunks that we require to be authenticated, each once.
+    pub(crate) fn demanded_chunks(&self) -> Vec<u8> {
+        let mut all = Vec::new();
+        if self.offers_address_changes() {
+            all.extend([kind::ASCONF, kind::ASCONF_ACK]);
+        }
+        for kind in self.authenticated_chunks.iter().copied() {
+            if may_be_authenticated(kind) && !all.contains(&kind) && all.len() < MAX_AUTHENTICATED {
+                all.push(kind);
+            }
+        }
+        all
+    }
+
     /// Builds the policies: those of the recipe, replaced by own ones.
     pub(crate) fn build_policies(&self) -> PolicySet {
         let mut policies = self.policies.build();
@@ -281,6 +320,7 @@ impl Default for AssociationConfig {
             progress_timeout: Some(Duration::from_secs(120)),
             authentication_key: Vec::new(),
             partial_reliability: false,
+            authenticated_chunks: Vec::new(),
             zero_checksum: None,
             adaptation_layer: None,
             policies: PolicyRecipe::default(),

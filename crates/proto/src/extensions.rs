@@ -29,7 +29,7 @@ impl Extensions {
         Self {
             ours: ChunkKinds::default()
                 .with(PACKET_COUNTS, negotiates_counts)
-                .with(kind::AUTH, config.offers_address_changes())
+                .with(kind::AUTH, config.offers_authentication())
                 .with(kind::I_DATA, interleaving)
                 .with(kind::NR_SACK, nr_sack)
                 .with(kind::PART, parts)

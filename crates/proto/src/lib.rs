@@ -43,8 +43,10 @@ mod violation;
 
 pub use address::AddressError;
 pub use association::{
-    Association, AssociationStatistics, BufferError, CloseReason, Event, SackWork, SendQueue,
+    Association, AssociationStatistics, AuthenticationKeys, BufferError, CloseReason, Event, SackWork,
+    SendQueue,
 };
+pub use auth::KeyError;
 pub use config::{
     AssociationConfig, DEFAULT_PORT, EndpointConfig, ErrorDetection, PacketCounts, SackWalks, SourcePrefix,
 };

@@ -54,6 +54,7 @@ pub(crate) struct Conversation {
     peer_sends_chunk: Option<u8>,
     /// See [`Host::loses_each`].
     loses_each: u32,
+    mark_every: u32,
     /// Whether packets must have a checksum of zero, or must not.
     zero_checksums: bool,
 }
@@ -78,6 +79,7 @@ impl Conversation {
             raw: false,
             peer_sends_chunk: None,
             loses_each: 0,
+            mark_every: 0,
             zero_checksums: false,
         }
     }
@@ -143,6 +145,14 @@ impl Conversation {
         Self { loses_each, ..self }
     }
 
+    /// Marks every `count`-th packet with data, as a router does (ECN).
+    pub(crate) fn marks_every(self, count: u32) -> Self {
+        Self {
+            mark_every: count,
+            ..self
+        }
+    }
+
     /// Requires packets with a checksum of zero (RFC 9653).
     pub(crate) fn zero_checksums(self) -> Self {
         Self {
@@ -180,6 +190,7 @@ impl Conversation {
         let make = if self.raw { Host::raw } else { Host::new };
         let mut host = make(&near_ip, self.endpoint())?;
         host.loses_each = self.loses_each;
+        host.mark_every = self.mark_every;
         let port = if self.raw { 0 } else { free_udp_port() };
         let mut peer = Peer::start(self.tell(&mut program, near, host.port(), port))?;
         let remotes: Vec<SocketAddr> = far.iter().map(|address| (*address, port).into()).collect();

@@ -75,6 +75,34 @@ fn lost_messages_are_abandoned_by_both() -> io::Result<()> {
     run(conversation.peer_sends_chunk(kind::FORWARD_TSN))
 }
 
+/// RFC 4895: DATA, SACK, COOKIE ECHO and others are authenticated by a shared key, as either end or both require.
+#[test]
+fn all_chunks_are_authenticated() -> io::Result<()> {
+    const CHUNKS: [u8; 9] = [0, 3, 4, 5, 7, 8, 10, 11, 192];
+    let list = CHUNKS.map(|kind| kind.to_string()).join(",");
+    for (we, peer) in [(true, true), (true, false), (false, true)] {
+        for peer_connects in [false, true] {
+            let mut conversation = with_usrsctp(SMALL).option(&["--key", "a secret"]);
+            if peer {
+                conversation = conversation.option(&["--auth", &list]);
+            }
+            if we {
+                conversation = conversation.peer_sends_chunk(kind::AUTH);
+            }
+            if peer_connects {
+                conversation = conversation.peer_connects().ends(End::PeerShutsDown);
+            }
+            run(conversation.we(|config| {
+                config.authentication_key = b"a secret".to_vec();
+                if we {
+                    config.authenticated_chunks = CHUNKS.to_vec();
+                }
+            }))?;
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn we_abort() -> io::Result<()> {
     run(with_usrsctp(SMALL).ends(End::WeAbort))

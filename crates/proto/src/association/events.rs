@@ -22,6 +22,9 @@ pub enum Event {
     /// The peer declared this code point of its adaptation layer (RFC 5061 §4.2.6; `SCTP_ADAPTATION_INDICATION` in RFC 6458
     /// §6.1.7). It follows [`Event::Connected`].
     AdaptationIndication(u32),
+    /// An authenticated packet of the peer used another shared key than the one before, or than key 0 at first (RFC 4895 §6.3;
+    /// `SCTP_AUTH_NEW_KEY` in RFC 6458 §6.1.8).
+    PeerAuthenticationKey(u16),
     /// The peer has lost its state and restarted (RFC 9260 §5.2.4 A). Unacknowledged data is lost.
     Restarted {
         /// Number of sent messages that the peer may not have received.
@@ -116,13 +119,22 @@ impl Events {
 
     pub(crate) fn push(&mut self, event: Event) {
         let limit = match event {
-            Event::PeerError(_) | Event::Path(_) => Self::LIMIT,
+            Event::PeerError(_) | Event::Path(_) | Event::PeerAuthenticationKey(_) => Self::LIMIT,
             // These are queued once until the application acts, or once per association.
             Event::Readable | Event::Writable | Event::Closed(_) => usize::MAX,
             _ => 2 * Self::LIMIT,
         };
         if self.queue.0.len() < limit {
             self.queue.make_mut().0.push_back(event);
+        }
+    }
+
+    //= rfc5061 4.2.6-2, 4.2.6-3
+    /// Tells the application that the handshake is complete, and of the peer's adaptation layer.
+    pub(crate) fn push_connected(&mut self, incoming: bool, peer_adaptation: Option<u32>) {
+        self.push(Event::Connected { incoming });
+        if let Some(code) = peer_adaptation {
+            self.push(Event::AdaptationIndication(code));
         }
     }
 

@@ -9,6 +9,7 @@ mod buffers;
 mod commands;
 mod control;
 mod events;
+mod keys;
 mod peer_error;
 mod state;
 mod statistics;
@@ -42,6 +43,7 @@ pub use buffers::{BufferError, SendQueue};
 pub(crate) use control::{Control, FinalChunk};
 pub(crate) use events::Events;
 pub use events::{CloseReason, Event};
+pub use keys::AuthenticationKeys;
 pub(crate) use peer_error::PeerError;
 pub(crate) use state::{Guard, Retry, State};
 pub(crate) use statistics::Counters;
@@ -179,9 +181,14 @@ impl Association {
             peer,
             cookie_seal: None,
             addresses,
-            authentication: config
-                .offers_address_changes()
-                .then(|| Box::new(Authentication::new(&random))),
+            authentication: config.offers_authentication().then(|| {
+                Box::new(Authentication::new(
+                    &random,
+                    &config.authenticated_chunks,
+                    &config.demanded_chunks(),
+                    &config.authentication_key,
+                ))
+            }),
             extensions: Extensions::offered(&config),
             zero_checksum: ZeroChecksum {
                 is_accepted: config.zero_checksum.is_some(),
@@ -207,6 +214,9 @@ impl Association {
         let vector = vector.filter(|_| self.extensions.agreed(kind::AUTH));
         if let Some(authentication) = &mut self.authentication {
             authentication.agree(vector, &self.config.authentication_key);
+            if authentication.seals_packets() {
+                self.transfer.reserve(authentication.overhead());
+            }
         }
         self.addresses.expect(agreement.peer_tsn);
         let interleaving = self.extensions.agreed(kind::I_DATA);
@@ -231,15 +241,6 @@ impl Association {
             inbound_streams: agreement.inbound_streams,
             interleaving,
         });
-    }
-
-    //= rfc5061 4.2.6-2, 4.2.6-3
-    /// Tells the application that the handshake is complete, and of the peer's adaptation layer.
-    pub(crate) fn report_connected(&mut self, incoming: bool) {
-        self.events.push(Event::Connected { incoming });
-        if let Some(code) = self.peer_adaptation {
-            self.events.push(Event::AdaptationIndication(code));
-        }
     }
 
     /// Applies the effects of a step of data transfer on the association.

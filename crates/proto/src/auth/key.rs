@@ -9,11 +9,12 @@ use anabranch_wire::parameter::kind;
 use anabranch_wire::{HmacId, Parameter, ParameterWriter, RawParameter};
 
 use super::Algorithm;
+use crate::config::may_be_authenticated;
 
 /// "The RANDOM parameter MUST contain a 32-byte Random Number" (RFC 4895 §6.1).
 pub(crate) const RANDOM_LEN: usize = 32;
-/// Chunk types that we accept only if they are authenticated.
-pub(super) const DEMANDED: [u8; 2] = [chunk_kind::ASCONF, chunk_kind::ASCONF_ACK];
+/// The chunk types of address changes, which are accepted only if they are authenticated.
+pub(super) const ADDRESS_CHANGES: [u8; 2] = [chunk_kind::ASCONF, chunk_kind::ASCONF_ACK];
 /// Length of the parameter header in bytes.
 const HEADER_LEN: usize = 4;
 
@@ -28,13 +29,13 @@ impl KeyVector {
     pub(crate) const MAX_LEN: usize = 160;
 
     //= rfc4895 3.2-5, 3.2-6, 3.3-1, 3.3-6, 6.1-2, 6.1-5
-    /// Our key vector.
-    pub(crate) fn ours(random: &[u8; RANDOM_LEN]) -> Self {
+    /// Our key vector, with the chunk types that we require to be authenticated.
+    pub(crate) fn ours(random: &[u8; RANDOM_LEN], demanded: &[u8]) -> Self {
         let ids = Algorithm::OFFERED.map(Algorithm::id);
         let mut bytes = Vec::new();
         for one in [
             ParameterWriter::new().push_random(random),
-            ParameterWriter::new().push_chunk_list(&DEMANDED),
+            ParameterWriter::new().push_chunk_list(demanded),
             ParameterWriter::new().push_hmac_algorithms(&ids),
         ] {
             bytes.extend_from_slice(&one.clone().finish());
@@ -77,25 +78,16 @@ impl KeyVector {
     //= rfc4895 3.2-7
     /// Whether this end requires chunks of type `kind` to be authenticated.
     pub(crate) fn demands(&self, kind: u8) -> bool {
-        // RFC 4895 §3.2: these types "MUST be ignored" in the list.
-        let never = [
-            chunk_kind::INIT,
-            chunk_kind::INIT_ACK,
-            chunk_kind::SHUTDOWN_COMPLETE,
-            chunk_kind::AUTH,
-        ];
-        self.value(kind::CHUNK_LIST).contains(&kind) && !never.contains(&kind)
+        // RFC 4895 §3.2: the other types "MUST be ignored" in the list.
+        self.value(kind::CHUNK_LIST).contains(&kind) && may_be_authenticated(kind)
     }
 
-    //= rfc4895 6.2-1
-    /// Whether this end requires authentication only for the chunks of RFC 5061. Authenticated data is not supported, so other
-    /// requirements of a peer cannot be met.
-    pub(crate) fn is_modest(&self) -> bool {
-        let sent: [core::ops::RangeInclusive<u8>; 2] = [
-            chunk_kind::DATA..=chunk_kind::SHUTDOWN_COMPLETE,
-            chunk_kind::NR_SACK..=chunk_kind::I_DATA,
-        ];
-        !sent.into_iter().flatten().any(|kind| self.demands(kind))
+    /// Whether this end requires authentication of more than the chunks of RFC 5061.
+    pub(crate) fn demands_more_than_asconf(&self) -> bool {
+        let demanded = self.value(kind::CHUNK_LIST).iter();
+        let mut others =
+            demanded.filter(|kind| !matches!(**kind, chunk_kind::ASCONF | chunk_kind::ASCONF_ACK));
+        others.any(|kind| may_be_authenticated(*kind))
     }
 
     //= rfc4895 6.1-6

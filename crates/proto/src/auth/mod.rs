@@ -6,27 +6,71 @@
 
 mod code;
 mod key;
+mod shared_keys;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use anabranch_wire::chunk::kind;
-use anabranch_wire::{Auth, NoRoom, PacketBuilder, WriteChunk};
+use anabranch_wire::{Auth, NoRoom, PacketBuilder, WriteChunk, Writer};
 
 pub(crate) use code::Algorithm;
 use code::HashedKey;
 pub(crate) use key::{BadRandom, KeyVector, KeyVectorReader, RANDOM_LEN};
+pub use shared_keys::KeyError;
+use shared_keys::SharedKeys;
 
 /// Authentication state of an association.
 #[derive(Debug)]
 pub(crate) struct Authentication {
-    /// The random number of our key vector; the rest of it is always the same.
+    /// The random number of our key vector; the rest of it is the same for associations of one configuration.
     random: [u8; RANDOM_LEN],
+    /// `None` if only address changes have to be authenticated.
+    general: Option<Box<General>>,
     /// Set when the peer's key vector has been received.
     agreed: Option<Agreed>,
 }
 
+/// Authentication of other chunks than those of RFC 5061, and of keys that change.
+#[derive(Debug)]
+struct General {
+    /// The chunk types that we require to be authenticated.
+    demanded: Vec<u8>,
+    shared: SharedKeys,
+    /// The key vectors of both ends, ours first.
+    vectors: Option<(KeyVector, KeyVector)>,
+    /// The association keys, by the ids of the shared keys that they are derived from.
+    keys: Vec<(u16, HashedKey)>,
+    /// Id of the key that the peer used last; it begins with 0.
+    peer_key: u16,
+    /// Whether all our packets are authenticated, because the peer requires more than ASCONF and ASCONF ACK.
+    seals_packets: bool,
+}
+
+impl General {
+    fn new(demanded: &[u8], shared: &[u8]) -> Self {
+        Self {
+            demanded: demanded.into(),
+            shared: SharedKeys::of(shared),
+            vectors: None,
+            keys: Vec::new(),
+            peer_key: 0,
+            seals_packets: false,
+        }
+    }
+
+    fn agree(&mut self, ours: KeyVector, theirs: KeyVector) {
+        let derive = |(id, secret)| (id, HashedKey::of(&ours.key(&theirs, secret)));
+        self.keys = self.shared.iter().map(derive).collect();
+        self.seals_packets = theirs.demands_more_than_asconf();
+        self.peer_key = 0;
+        self.vectors = Some((ours, theirs));
+    }
+}
+
 #[derive(Debug)]
 struct Agreed {
+    /// The association key of the shared key 0 at the beginning.
     key: HashedKey,
     /// HMAC algorithm that the peer prefers.
     algorithm: Algorithm,
@@ -58,26 +102,120 @@ pub(crate) enum Verdict {
     UnsupportedHmac,
 }
 
-//= rfc4895 6.2-5
-/// Id of the only shared key, which may be empty.
-const KEY_ID: u16 = 0;
+/// The field of the longest HMAC before it is computed.
+const ZEROS: [u8; 32] = [0; 32];
 
 impl Authentication {
-    pub(crate) fn new(random: &[u8; RANDOM_LEN]) -> Self {
+    /// Requires chunks of the types `all` to be authenticated; `others` are those among them that are not of address changes.
+    pub(crate) fn new(random: &[u8; RANDOM_LEN], others: &[u8], all: &[u8], shared: &[u8]) -> Self {
         Self {
             random: *random,
+            general: (!others.is_empty()).then(|| Box::new(General::new(all, shared))),
             agreed: None,
+        }
+    }
+
+    /// Takes over the shared keys of an association that has been restarted.
+    pub(crate) fn keep_keys(&mut self, before: &Self) {
+        if let (Some(general), Some(before)) = (&mut self.general, &before.general) {
+            general.shared = before.shared.clone();
         }
     }
 
     /// Our key vector, as sent in INIT and INIT ACK.
     pub(crate) fn ours(&self) -> KeyVector {
-        KeyVector::ours(&self.random)
+        KeyVector::ours(&self.random, self.demanded())
     }
 
-    /// Derives the association key from the peer's key vector and the endpoint pair shared key `shared`.
+    fn demanded(&self) -> &[u8] {
+        let general = self.general.as_ref();
+        general.map_or(&key::ADDRESS_CHANGES, |general| &general.demanded)
+    }
+
+    /// Derives the association keys from the peer's key vector and the shared keys, of which `shared` is key 0 at the beginning.
     pub(crate) fn agree(&mut self, theirs: Option<KeyVector>, shared: &[u8]) {
-        self.agreed = theirs.and_then(|theirs| Agreed::on(&self.ours(), &theirs, shared));
+        let ours = self.ours();
+        self.agreed = theirs
+            .as_ref()
+            .and_then(|theirs| Agreed::on(&ours, theirs, shared));
+        let Some(theirs) = theirs.filter(|_| self.agreed.is_some()) else {
+            return;
+        };
+        if self.general.is_none() && theirs.demands_more_than_asconf() {
+            self.general = Some(Box::new(General::new(&key::ADDRESS_CHANGES, shared)));
+        }
+        if let Some(general) = &mut self.general {
+            general.agree(ours, theirs);
+        }
+    }
+
+    /// Whether the peer's key vector is known.
+    pub(crate) const fn is_agreed(&self) -> bool {
+        self.agreed.is_some()
+    }
+
+    /// Whether the shared keys can be changed.
+    pub(crate) const fn has_keys(&self) -> bool {
+        self.general.is_some()
+    }
+
+    /// Adds a shared key, or replaces its secret.
+    pub(crate) fn add_key(&mut self, id: u16, secret: &[u8]) -> Result<(), KeyError> {
+        let general = self.general.as_mut().ok_or(KeyError::NotOffered)?;
+        general.shared.add(id, secret)?;
+        if let Some((ours, theirs)) = &general.vectors {
+            general.keys.retain(|(known, _)| *known != id);
+            general.keys.push((id, HashedKey::of(&ours.key(theirs, secret))));
+        }
+        Ok(())
+    }
+
+    /// Selects the shared key that authenticates our packets.
+    pub(crate) fn use_key(&mut self, id: u16) -> Result<(), KeyError> {
+        let general = self.general.as_mut().ok_or(KeyError::NotOffered)?;
+        general.shared.select(id)
+    }
+
+    //= rfc4895 6.2-5
+    /// Id of the shared key that authenticates our packets.
+    pub(crate) fn key_in_use(&self) -> u16 {
+        self.general.as_ref().map_or(0, |general| general.shared.in_use())
+    }
+
+    pub(crate) fn delete_key(&mut self, id: u16) -> Result<(), KeyError> {
+        let general = self.general.as_mut().ok_or(KeyError::NotOffered)?;
+        general.shared.delete(id)?;
+        general.keys.retain(|(known, _)| *known != id);
+        Ok(())
+    }
+
+    /// Notes that the peer used key `id`; returns whether that is another one than before.
+    pub(crate) fn peer_uses(&mut self, id: u16) -> bool {
+        let general = self.general.as_mut();
+        general.is_some_and(|general| core::mem::replace(&mut general.peer_key, id) != id)
+    }
+
+    /// The association key that is derived from the shared key `id`.
+    fn key(&self, id: u16) -> Option<&HashedKey> {
+        match &self.general {
+            Some(general) => {
+                let found = general.keys.iter().find(|(known, _)| *known == id);
+                found.map(|(_, key)| key)
+            }
+            None => self.agreed.as_ref().filter(|_| id == 0).map(|agreed| &agreed.key),
+        }
+    }
+
+    /// Whether all our packets are authenticated, because the peer requires more than ASCONF and ASCONF ACK.
+    #[inline]
+    pub(crate) fn seals_packets(&self) -> bool {
+        self.general.as_ref().is_some_and(|general| general.seals_packets)
+    }
+
+    /// Whether the peer requires chunks of type `kind` to be authenticated; not answered if [`Self::seals_packets`] is false.
+    pub(crate) fn peer_demands(&self, kind: u8) -> bool {
+        let vectors = self.general.as_ref().and_then(|general| general.vectors.as_ref());
+        vectors.is_some_and(|(_, theirs)| theirs.demands(kind))
     }
 
     /// Whether the peer supports authentication and accepts ASCONF and ASCONF ACK only if authenticated.
@@ -88,8 +226,8 @@ impl Authentication {
     }
 
     /// Whether we accept chunks of type `kind` only if authenticated.
-    pub(crate) fn we_demand(kind: u8) -> bool {
-        key::DEMANDED.contains(&kind)
+    pub(crate) fn we_demand(&self, kind: u8) -> bool {
+        self.demanded().contains(&kind)
     }
 
     //= rfc4895 6.3-2, 6.3-5, 6.3-6, 6.3-7
@@ -98,12 +236,10 @@ impl Authentication {
         let Some(algorithm) = Algorithm::from_id(auth.hmac) else {
             return Verdict::UnsupportedHmac;
         };
-        let genuine = self.agreed.as_ref().is_some_and(|agreed| {
-            // RFC 4895 §6.3: an AUTH chunk with an unknown key id is discarded silently.
-            auth.key == KEY_ID
-                && auth.code.len() == algorithm.code_len()
-                && algorithm.is_genuine(&agreed.key, covered)
-        });
+        // RFC 4895 §6.3: an AUTH chunk with an unknown key id is discarded silently.
+        let genuine = self
+            .key(auth.key)
+            .is_some_and(|key| auth.code.len() == algorithm.code_len() && algorithm.is_genuine(key, covered));
         if genuine {
             Verdict::Genuine
         } else {
@@ -134,15 +270,35 @@ impl Authentication {
             return Err(NoRoom);
         }
         let before = packet.len();
-        let zeros: Vec<u8> = alloc::vec![0; agreed.algorithm.code_len()];
+        let id = self.key_in_use();
+        let key = self.key(id).ok_or(NoRoom)?;
         packet.push(&Auth {
-            key: KEY_ID,
+            key: id,
             hmac: agreed.algorithm.id(),
-            code: &zeros,
+            code: &ZEROS[..agreed.algorithm.code_len()],
         })?;
         chunks.iter().try_for_each(|chunk| packet.push(chunk))?;
-        agreed.algorithm.seal(&agreed.key, packet.written_since(before));
+        agreed.algorithm.seal(key, packet.written_since(before));
         Ok(())
+    }
+
+    //= rfc4895 6.2-3, 6.2-4, 6.2-7
+    /// Appends an AUTH chunk and the encoded `chunks` after it.
+    pub(crate) fn push_before(&self, chunks: &[u8], bytes: &mut Vec<u8>) {
+        let start = bytes.len();
+        let id = self.key_in_use();
+        let (Some(agreed), Some(key)) = (&self.agreed, self.key(id)) else {
+            bytes.extend_from_slice(chunks);
+            return;
+        };
+        let auth = Auth {
+            key: id,
+            hmac: agreed.algorithm.id(),
+            code: &ZEROS[..agreed.algorithm.code_len()],
+        };
+        auth.write(&mut Writer::new(bytes, auth.wire_len()));
+        bytes.extend_from_slice(chunks);
+        agreed.algorithm.seal(key, &mut bytes[start..]);
     }
 }
 

@@ -10,9 +10,16 @@ use anabranch_wire::{
 
 use super::{Agreed, Algorithm, Authentication, BadRandom, KeyVector, KeyVectorReader, Verdict};
 
+const ASCONF: [u8; 2] = [0xc1, 0x80];
+
+/// An endpoint with this random number and shared key, before a handshake.
+fn end(random: u8, shared: &[u8]) -> Authentication {
+    Authentication::new(&[random; 32], &[], &ASCONF, shared)
+}
+
 /// Two endpoints after a handshake, each with its shared key.
 fn ends(shared: [&[u8]; 2]) -> (Authentication, Authentication) {
-    let (mut alice, mut bob) = (Authentication::new(&[1; 32]), Authentication::new(&[2; 32]));
+    let (mut alice, mut bob) = (end(1, shared[0]), end(2, shared[1]));
     alice.agree(Some(bob.ours()), shared[0]);
     bob.agree(Some(alice.ours()), shared[1]);
     (alice, bob)
@@ -57,11 +64,11 @@ fn hmac_is_valid_only_for_the_peer() {
     let (alice, bob) = ends([b"", b""]);
     let packet = packet_of(&alice);
     assert_eq!(judged(&bob, &packet), Verdict::Genuine);
-    let mut mallory = Authentication::new(&[3; 32]);
+    let mut mallory = end(3, b"");
     mallory.agree(Some(alice.ours()), b"");
     assert_eq!(judged(&mallory, &packet), Verdict::Forged);
     assert_eq!(
-        judged(&Authentication::new(&[2; 32]), &packet),
+        judged(&end(2, b""), &packet),
         Verdict::Forged,
         "no handshake, no trust"
     );
@@ -119,7 +126,7 @@ fn peer_that_prefers_sha_1_gets_sha_1() {
     let theirs = read(&words.finish()).expect("32 bytes").expect("a vector");
     assert_eq!(theirs.algorithm(), Some(Algorithm::Sha1));
     assert!(theirs.demands(0xc1) && !theirs.demands(0x0f) && !theirs.demands(0x01));
-    let (mut alice, mut old) = (Authentication::new(&[1; 32]), Authentication::new(&[9; 32]));
+    let (mut alice, mut old) = (end(1, b""), end(9, b""));
     alice.agree(Some(theirs.clone()), b"");
     old.agreed = Agreed::on(&theirs, &alice.ours(), b"");
     let packet = packet_of(&alice);
@@ -129,7 +136,10 @@ fn peer_that_prefers_sha_1_gets_sha_1() {
 
 #[test]
 fn both_ends_derive_the_same_key() {
-    let (small, large) = (KeyVector::ours(&[1; 32]), KeyVector::ours(&[2; 32]));
+    let (small, large) = (
+        KeyVector::ours(&[1; 32], &ASCONF),
+        KeyVector::ours(&[2; 32], &ASCONF),
+    );
     assert_eq!(small.key(&large, b"s"), large.key(&small, b"s"));
     let vectors = [small.bytes(), large.bytes()].concat();
     assert_eq!(small.key(&large, b"s")[..], [b"s", &vectors[..]].concat());
@@ -146,12 +156,12 @@ fn read(parameters: &[u8]) -> Result<Option<KeyVector>, BadRandom> {
 //= rfc4895 6.1-8, 6.1-9
 #[test]
 fn key_vector_is_read_as_written() {
-    let ours = KeyVector::ours(&[7; 32]);
+    let ours = KeyVector::ours(&[7; 32], &ASCONF);
     let mut writer = ParameterWriter::new();
     ours.push(&mut writer);
     assert_eq!(read(&writer.finish()), Ok(Some(ours.clone())));
     assert_eq!(KeyVector::from_bytes(ours.bytes()), ours);
-    assert!(ours.is_modest());
+    assert!(!ours.demands_more_than_asconf() && KeyVector::ours(&[7; 32], &[0]).demands_more_than_asconf());
 }
 
 #[test]
@@ -172,7 +182,7 @@ fn key_vectors_of_wrong_size_are_refused_or_ignored() {
 fn auth_overhead_is_header_and_hmac() {
     let (alice, _) = ends([b"", b""]);
     assert_eq!(alice.overhead(), Auth::HEADER_LEN + 32);
-    assert_eq!(Authentication::new(&[1; 32]).overhead(), 0);
+    assert_eq!(end(1, b"").overhead(), 0);
 }
 
 /// A packet of `sender` with a change made before its HMAC is computed.
@@ -216,4 +226,35 @@ fn hmac_covers_chunk_padding() {
     assert_eq!(judged(&bob, &bytes), Verdict::Genuine);
     *bytes.last_mut().expect("padding") ^= 1;
     assert_eq!(judged(&bob, &bytes), Verdict::Forged);
+}
+
+//= rfc4895 6.2-2, 6.3-4, 6.3-6, 6.3-7
+#[test]
+fn packets_are_genuine_by_any_key_that_the_receiver_has() {
+    let secret = b"first";
+    let general = |random| Authentication::new(&[random; 32], &[0], &[0], secret);
+    let (mut alice, mut bob) = (general(1), general(2));
+    alice.agree(Some(bob.ours()), secret);
+    bob.agree(Some(alice.ours()), secret);
+    alice.add_key(7, b"second").expect("room");
+    assert_eq!(
+        judged(&bob, &packet_of(&alice)),
+        Verdict::Genuine,
+        "key 0 is in use"
+    );
+    alice.use_key(7).expect("it was added");
+    let packet = packet_of(&alice);
+    assert_eq!(judged(&bob, &packet), Verdict::Forged, "an unknown key");
+    bob.add_key(7, b"other").expect("room");
+    assert_eq!(judged(&bob, &packet), Verdict::Forged, "another secret");
+    bob.add_key(7, b"second").expect("it is replaced");
+    assert_eq!(judged(&bob, &packet), Verdict::Genuine);
+    assert_eq!(
+        judged(&alice, &packet_of(&bob)),
+        Verdict::Genuine,
+        "the ends select independently"
+    );
+    alice.delete_key(0).expect("it is not in use");
+    assert_eq!(judged(&alice, &packet_of(&bob)), Verdict::Forged);
+    assert!(bob.peer_uses(7) && !bob.peer_uses(7) && bob.peer_uses(0));
 }

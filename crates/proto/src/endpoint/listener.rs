@@ -108,6 +108,9 @@ fn objection<'w>(endpoint: &Endpoint, init: &Init<'_>, wishes: &'w Wishes) -> Op
         Some(Cause::ProtocolViolation(
             handshake::ASCONF_WITHOUT_AUTH.as_bytes(),
         ))
+    } else if config.is_some_and(|config| !config.authenticated_chunks.is_empty()) && !wishes.authenticates()
+    {
+        Some(Cause::ProtocolViolation(handshake::NO_AUTHENTICATION.as_bytes()))
     } else {
         None
     }
@@ -249,7 +252,7 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
     let config = &answer.config;
     let mut extensions = Extensions::offered(config);
     let vector = wishes.vector.clone().ok().flatten();
-    let vector = vector.filter(|vector| extensions.ours.contains(kind::AUTH) && vector.is_modest());
+    let vector = vector.filter(|_| extensions.ours.contains(kind::AUTH));
     if vector.is_none() {
         // Extensions that need authentication are not offered without it.
         extensions.ours = extensions
@@ -257,7 +260,9 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
             .without([kind::AUTH, kind::ASCONF, kind::ASCONF_ACK]);
     }
     let random = endpoint.randoms.of_tag(answer.local_tag);
-    let ours = vector.as_ref().map(|_| KeyVector::ours(&random));
+    let ours = vector
+        .as_ref()
+        .map(|_| KeyVector::ours(&random, &config.demanded_chunks()));
     let declared = wishes.declared.agreed(Declared::ours(config));
     let cookie = Cookie {
         local_tag: answer.local_tag,
@@ -373,6 +378,11 @@ fn parameters(mandatory: ParameterWriter, optional: &[Vec<u8>], limit: usize) ->
 }
 
 impl Wishes {
+    /// Whether the peer supports authentication.
+    fn authenticates(&self) -> bool {
+        matches!(self.vector, Ok(Some(_))) && self.extensions.contains(kind::AUTH)
+    }
+
     //= rfc3758 3.3.2-1
     //= rfc4820 4-3, 4-4, 4-5
     //= rfc5061 4.2-1, 4.2-2, 6-6

@@ -29,7 +29,7 @@ use crate::address::is_unicast;
 use crate::association::{Association, Event};
 use crate::config::{AssociationConfig, EndpointConfig};
 use crate::input::is_lawful_bundle;
-use crate::output::Transmit;
+use crate::output::{Transmit, authenticate};
 use crate::secrets::{Entropy, Secrets};
 pub use connect::ConnectError;
 use cookie::CookieKeys;
@@ -238,6 +238,7 @@ impl Endpoint {
             packet: &packet,
             is_unverified: is_unverified && !self.config.checksum_offload,
         };
+        let first = first.map(|first| responder::cookie_behind(&first, &packet).unwrap_or(first));
         let is_handled = match first {
             Some(first) if matches!(first.kind, kind::INIT | kind::COOKIE_ECHO) => {
                 self.handle_set_up(&inbound, &first)
@@ -414,9 +415,11 @@ impl Endpoint {
                 self.timers.pop_front(None);
                 continue;
             };
+            let start = buffer.len();
             let transmit = slot.association.poll_transmit(now, buffer, max_segments);
             note_changes(&mut self.directory, &mut self.eventful, slot);
             if let Some(transmit) = transmit {
+                let transmit = authenticate(&slot.association, transmit, start, buffer);
                 let may_be_zero = slot.association.zero_checksum.is_sent;
                 if slot.association.is_done() {
                     self.directory.retire(&slot.association, self.latest);

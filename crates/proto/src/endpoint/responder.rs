@@ -5,13 +5,15 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use anabranch_types::{AssociationId, PathAddr, PathId};
-use anabranch_wire::{Cause, CauseWriter, OutboundError, ShutdownAck};
+use anabranch_wire::chunk::kind;
+use anabranch_wire::{Cause, CauseWriter, Chunk, OutboundError, Packet, RawChunk, ShutdownAck};
 
 use super::cookie::{BadCookie, Cookie, seal_of};
 use super::directory::Correspondent;
 use super::inbound::Inbound;
 use super::{Endpoint, listener};
 use crate::association::{Agreement, Association, Control, Event, Setup, Side, State};
+use crate::auth::{self, Authentication};
 use crate::config::AssociationConfig;
 use crate::handshake;
 use crate::path::{Arrived, MAX_PATHS, PathSet, pair_addresses, pair_through};
@@ -30,6 +32,16 @@ enum Verdict {
     D,
     /// No action: the packet is dropped.
     None,
+}
+
+/// The COOKIE ECHO after an AUTH chunk: it may be authenticated before there is an association (RFC 4895 §6.3).
+#[inline]
+pub(crate) fn cookie_behind<'p>(first: &RawChunk<'p>, packet: &Packet<'p>) -> Option<RawChunk<'p>> {
+    if first.kind != kind::AUTH {
+        return None;
+    }
+    let second = packet.chunks().nth(1)?.ok()?;
+    (second.kind == kind::COOKIE_ECHO).then_some(second)
 }
 
 //= rfc9260 8.4-5
@@ -62,6 +74,10 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
         return false;
     }
     let existing = existing(endpoint, inbound, &cookie);
+    if !is_authentic(endpoint, inbound, existing, &cookie) {
+        endpoint.counters.dropped += 1;
+        return false;
+    }
     let verdict = existing.map(|id| (id, compare(endpoint, &endpoint.slots[&id].association, &cookie)));
     //= rfc9260 4-2, 5.1.5-4, 5.1.5-5, 5.2.4-1, 5.2.4-2
     // RFC 9260 §5.2.4 step 3: a stale cookie of the existing association still gets a COOKIE ACK.
@@ -84,6 +100,42 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
         association.cookie_seal = seal_of(bytes);
     }
     lives
+}
+
+//= rfc4895 6.3-9, 6.3-10, 6.3-11
+/// Whether a COOKIE ECHO may be handled: it follows a valid AUTH chunk, or there is none and none is required. Its key is that of the
+/// existing association if that has one, otherwise it is derived from the cookie (RFC 4895 §6.3).
+fn is_authentic(
+    endpoint: &Endpoint,
+    inbound: &Inbound<'_>,
+    existing: Option<AssociationId>,
+    cookie: &Cookie,
+) -> bool {
+    let association = existing.and_then(|id| endpoint.slots.get(&id));
+    let association = association.map(|slot| &*slot.association);
+    let config = association.map_or(endpoint.accept.as_ref(), |association| Some(&association.config));
+    let Some(config) = config else { return true };
+    let first = inbound.packet.chunks().next().and_then(Result::ok);
+    let auth = first.filter(|first| first.kind == kind::AUTH);
+    let Some(raw) = auth else {
+        return !config.demanded_chunks().contains(&kind::COOKIE_ECHO);
+    };
+    let Ok(Chunk::Auth(code)) = raw.decode() else {
+        return false;
+    };
+    let covered = inbound.packet.bytes().get(raw.at..).unwrap_or_default();
+    let known = association.and_then(|association| association.authentication.as_deref());
+    if let Some(known) = known.filter(|known| known.is_agreed()) {
+        return known.judge(&code, covered) == auth::Verdict::Genuine;
+    }
+    let random = endpoint.randoms.of_tag(cookie.local_tag);
+    let (others, all) = (&config.authenticated_chunks, config.demanded_chunks());
+    let mut derived = Authentication::new(&random, others, &all, &config.authentication_key);
+    if let Some(known) = known {
+        derived.keep_keys(known);
+    }
+    derived.agree(cookie.vector.clone(), &config.authentication_key);
+    derived.judge(&code, covered) == auth::Verdict::Genuine
 }
 
 /// Acknowledges a late copy of the cookie that created an association. A peer that misses the COOKIE ACK may repeat the COOKIE ECHO
@@ -193,7 +245,8 @@ fn apply(
         //= rfc9260 5.2.4-12, 5.2.4-13
         // Our own handshake is completed by the peer's COOKIE ECHO.
         Verdict::D if matches!(association.state, State::CookieEchoed(..)) => {
-            association.report_connected(false);
+            let adaptation = association.peer_adaptation;
+            association.events.push_connected(false, adaptation);
             complete(association, inbound, cookie);
         }
         // The COOKIE ACK was lost.
@@ -225,7 +278,8 @@ fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie
     association
         .addresses
         .replace_paths(transfer, &pairs, remotes(cookie), inbound.now);
-    association.report_connected(false);
+    let adaptation = association.peer_adaptation;
+    association.events.push_connected(false, adaptation);
     complete(association, inbound, cookie);
 }
 
@@ -278,6 +332,10 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
     anew.transfer
         .sender
         .keep_stream_settings(&slot.association.transfer.sender);
+    if let (Some(authentication), Some(before)) = (&mut anew.authentication, &slot.association.authentication)
+    {
+        authentication.keep_keys(before);
+    }
     anew.agree(agreement(cookie));
     anew.owed.readable_told = slot.association.owed.readable_told;
     // A requested shutdown continues after the restart.
@@ -329,7 +387,8 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> bo
     let mut association = Association::new(setup, State::Established, inbound.now);
     association.zero_checksum.is_accepted = cookie.declared.zero_checksum.is_some();
     association.agree(agreement(cookie));
-    association.report_connected(true);
+    let adaptation = association.peer_adaptation;
+    association.events.push_connected(true, adaptation);
     complete(&mut association, inbound, cookie);
     endpoint.insert(association, Some(cookie.source.ip()));
     true

@@ -233,6 +233,7 @@ fn receive_crossing_init(endpoint: &mut Endpoint, tag: VerificationTag, peers_ta
 }
 
 mod abandonment;
+mod authentication;
 mod checksums;
 mod congestion;
 mod ending;

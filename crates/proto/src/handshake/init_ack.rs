@@ -100,12 +100,10 @@ pub(crate) fn on_init_ack(
 //= rfc5061 6-4, 6-5
 /// Checks whether an association can be set up with what the INIT ACK offers.
 fn object(association: &Association, offer: &Offer) -> Result<(), Violation> {
-    // A peer that requires authenticated data is refused: data without AUTH would be discarded there.
-    if offer.vector.as_ref().is_some_and(|vector| !vector.is_modest()) && association.authentication.is_some()
-    {
-        return Err(Violation::Protocol(
-            "chunks are to be authenticated that this end does not authenticate",
-        ));
+    // All chunks of a peer without authentication that have to be authenticated would be discarded.
+    let authenticates = offer.vector.is_some() && offer.extensions.contains(kind::AUTH);
+    if !association.config.authenticated_chunks.is_empty() && !authenticates {
+        return Err(Violation::Protocol(super::NO_AUTHENTICATION));
     }
     if association.config.offers_address_changes() && offer.extensions.lack_authentication() {
         return Err(Violation::Protocol(super::ASCONF_WITHOUT_AUTH));

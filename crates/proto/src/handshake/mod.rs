@@ -27,6 +27,8 @@ pub(crate) use init_ack::{introduce, on_init_ack};
 const INIT_LEN: usize = 160;
 /// Reason of the ABORT for a peer that supports ASCONF without AUTH.
 pub(crate) const ASCONF_WITHOUT_AUTH: &str = "ASCONF is supported without AUTH";
+/// Reason of the ABORT for a peer without authentication.
+pub(crate) const NO_AUTHENTICATION: &str = "chunks have to be authenticated";
 /// Chunk header and fixed fields of an INIT.
 const INIT_FIXED: usize = 20;
 const PARAMETER_HEADER: usize = 4;

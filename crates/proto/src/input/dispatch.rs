@@ -37,7 +37,15 @@ pub(super) fn chunks(
         };
         let (extensions, authentication) = (&association.extensions, association.authentication.as_deref());
         match guard.admit(extensions, authentication, (&raw, &chunk), packet) {
-            Admission::Granted => {}
+            Admission::Granted => {
+                if let Chunk::Auth(auth) = &chunk
+                    && let Some(authentication) = &mut association.authentication
+                    && authentication.peer_uses(auth.key)
+                {
+                    association.events.push(Event::PeerAuthenticationKey(auth.key));
+                }
+            }
+            Admission::Skipped => continue,
             Admission::Denied => break,
             Admission::Forged => {
                 association.counters.packets_dropped += 1;
@@ -102,7 +110,8 @@ fn one(
         }
         //= rfc9260 5.2.5-1
         Chunk::CookieAck if matches!(state, State::CookieEchoed(..)) => {
-            association.report_connected(false);
+            let adaptation = association.peer_adaptation;
+            association.events.push_connected(false, adaptation);
             let wants_shutdown = association.owed.shutdown;
             let transfer = &mut association.transfer;
             handshake::establish(&mut association.state, wants_shutdown, transfer, now);

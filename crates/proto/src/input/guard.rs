@@ -16,11 +16,13 @@ pub(super) enum Guard {
     Authenticated,
 }
 
-/// Whether a chunk may be handled. If not, all later chunks of the packet are discarded as well, for an invalid AUTH chunk and for
-/// an ASCONF or ASCONF ACK that is not authenticated (RFC 5061 §5.2 D5).
+/// Whether a chunk may be handled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Admission {
     Granted,
+    /// The chunk is discarded, because it is not authenticated; the next one is handled.
+    Skipped,
+    /// The chunk and all later ones are discarded, after an ASCONF or ASCONF ACK that is not authenticated (RFC 5061 §5.2 D5).
     Denied,
     /// An AUTH chunk with an invalid HMAC.
     Forged,
@@ -44,11 +46,12 @@ impl Guard {
             return Admission::Granted;
         };
         let Chunk::Auth(auth) = chunk else {
-            let is_admitted = *self == Self::Authenticated || !Authentication::we_demand(raw.kind);
-            return if is_admitted {
+            return if *self == Self::Authenticated || !authentication.we_demand(raw.kind) {
                 Admission::Granted
-            } else {
+            } else if matches!(raw.kind, kind::ASCONF | kind::ASCONF_ACK) {
                 Admission::Denied
+            } else {
+                Admission::Skipped
             };
         };
         // A packet has at most one AUTH chunk (RFC 4895 §5.1).

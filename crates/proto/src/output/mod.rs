@@ -2,8 +2,11 @@
 //!
 //! [`plan`] decides; [`packet`] writes the packet and commits each chunk. [`Transfer`](crate::transfer::Transfer) selects the data.
 
+mod authenticated;
 mod packet;
 mod plan;
+
+pub(crate) use authenticated::authenticate;
 
 use alloc::vec::Vec;
 
@@ -48,7 +51,7 @@ impl Transmit {
 }
 
 impl Association {
-    /// Appends the next packets, all for one path, to `buffer`.
+    /// Appends the next packets, all for one path, to `buffer`, without the AUTH chunks of [`authenticate`].
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
@@ -153,7 +156,7 @@ fn more_for_the_same_path(
     buffer: &mut Vec<u8>,
     now: Instant,
 ) -> usize {
-    let most = max_segments.min(MAX_BATCH / segment);
+    let most = max_segments.min(MAX_BATCH / (segment + usize::from(association.transfer.paths.reserved())));
     let mut size = 0;
     for _ in 1..most {
         if first_plan.lead.is_some() || first_plan.oversize.is_some() {

@@ -29,6 +29,8 @@ pub(crate) struct PathSet {
     sacks_asked: PathIds,
     /// Paths that responded once and do not now: potentially failed or inactive.
     unresponsive: PathIds,
+    /// Bytes of each packet that are reserved.
+    reserved: u16,
     /// Whether the MTU search of newly usable paths may still have to be started.
     sizes_unasked: bool,
 }
@@ -53,6 +55,7 @@ impl PathSet {
             ids: PathIds::default(),
             sacks_asked: PathIds::default(),
             unresponsive: PathIds::default(),
+            reserved: 0,
             sizes_unasked: true,
         };
         for (index, addr) in pairs.iter().enumerate() {
@@ -67,7 +70,7 @@ impl PathSet {
     pub(crate) fn insert(&mut self, id: PathId, addr: PathAddr, sizes: Sizes, rto: RtoParameters) {
         let at = self.facts.partition_point(|facts| facts.id < id);
         let mtu = sizes.of(&addr);
-        let max_packet = max_packet(&addr, mtu.size());
+        let max_packet = max_packet(&addr, mtu.size()) - self.reserved;
         let mut facts = PathFacts::new(id, max_packet, max_data_chunk(max_packet), rto.initial);
         facts.ipv6 = addr.remote.is_ipv6();
         self.facts.insert(at, facts);
@@ -284,11 +287,24 @@ impl PathSet {
         }
     }
 
+    /// Bytes of each packet that are reserved for an AUTH chunk.
+    pub(crate) const fn reserved(&self) -> u16 {
+        self.reserved
+    }
+
+    /// Reserves `bytes` of each packet.
+    pub(crate) fn set_reserved(&mut self, bytes: u16) {
+        self.reserved = bytes;
+        for id in self.ids() {
+            self.publish_mtu(id);
+        }
+    }
+
     /// Copies the path MTU of path `id` into its facts.
     pub(crate) fn publish_mtu(&mut self, id: PathId) {
         let at = self.at(id);
         let (path, facts) = (&self.inner[at], &mut self.facts[at]);
-        facts.max_packet = max_packet(&path.addr, path.mtu.size());
+        facts.max_packet = max_packet(&path.addr, path.mtu.size()) - self.reserved;
         facts.max_data_chunk = max_data_chunk(facts.max_packet);
     }
 
@@ -313,7 +329,7 @@ impl PathSet {
         let mut tried = self.iter().filter(|(facts, _)| self.tries_sizes(facts));
         tried.find_map(|(facts, path)| {
             let size = path.mtu.due(now)?;
-            Some((facts.id, max_packet(&path.addr, size)))
+            Some((facts.id, max_packet(&path.addr, size) - self.reserved))
         })
     }
 

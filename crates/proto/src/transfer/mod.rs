@@ -234,7 +234,7 @@ impl Transfer {
 
     /// Notes that a packet of `length` bytes is sent on `path`.
     pub(crate) fn packet_sent(&mut self, path: PathId, length: usize, now: Instant) {
-        let bytes = length as u64;
+        let bytes = length as u64 + u64::from(self.paths.reserved());
         self.paths.fact_mut(path).last_sent = Some(now);
         let counters = &mut self.paths.path_mut(path).counters;
         counters.packets_sent += 1;

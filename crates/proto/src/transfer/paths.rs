@@ -15,7 +15,9 @@ impl Transfer {
         for id in self.paths.ids() {
             self.policies.remove_path(id);
         }
+        let reserved = self.paths.reserved();
         self.paths = PathSet::new(pairs, self.config.path_sizes(), self.config.rto());
+        self.paths.set_reserved(reserved);
         for id in self.paths.ids() {
             self.policies.add_path(self.paths.fact(id), now);
         }
@@ -72,6 +74,12 @@ impl Transfer {
     /// The longest SCTP packet that the configuration permits on `path`, whatever its path MTU.
     pub(crate) fn largest_packet(&self, path: PathId) -> usize {
         max_packet(&self.paths.path(path).addr, self.config.mtu).into()
+    }
+
+    /// Reserves `bytes` of each packet for an AUTH chunk.
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        self.paths.set_reserved(u16::try_from(bytes).unwrap_or_default());
+        self.publish_windows();
     }
 
     /// The path event of this change of `path`.

@@ -110,11 +110,19 @@ impl Op {
                 reorder,
                 duplicate,
                 corrupt,
-            } => disturb(
-                simulation,
-                (path % paths, toward),
-                [lose, reorder, duplicate, corrupt],
-            ),
+            } => {
+                // The layer that detects errors in place of the checksum drops damaged packets.
+                let (lose, corrupt) = if shape.lacks_checksums() {
+                    (lose + corrupt, 0)
+                } else {
+                    (lose, corrupt)
+                };
+                disturb(
+                    simulation,
+                    (path % paths, toward),
+                    [lose, reorder, duplicate, corrupt],
+                );
+            }
             _ => {}
         }
     }

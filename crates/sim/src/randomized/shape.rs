@@ -127,6 +127,11 @@ impl Shape {
         searches(&self.near) && searches(&self.far)
     }
 
+    /// Whether packets have a checksum of zero (RFC 9653).
+    pub(super) const fn lacks_checksums(&self) -> bool {
+        self.near.zero_checksum && self.far.zero_checksum
+    }
+
     pub(super) const fn may_restart(&self) -> bool {
         self.restarts && !self.collides
     }

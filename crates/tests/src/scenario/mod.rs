@@ -3,6 +3,7 @@
 mod acknowledgement;
 mod addresses;
 mod attacks;
+mod authentication;
 mod bbr;
 mod blocked_buffers;
 mod bundling;

@@ -31,7 +31,7 @@ fn cookie() -> Cookie {
         outbound_streams: 10,
         inbound_streams: 20,
         tie_tags: Some(TieTags([4; 4])),
-        vector: Some(KeyVector::ours(&[7; 32])),
+        vector: Some(KeyVector::ours(&[7; 32], &[0xc1, 0x80])),
         extensions: ChunkKinds::from_bytes(&[0x10, 0x40]),
         declared: Declared {
             zero_checksum: Some(ErrorDetection::Dtls),

@@ -1,0 +1,78 @@
+//! Authentication of sent packets (RFC 4895 §6.2): an AUTH chunk before all other chunks, if the peer requires it for any chunk type.
+//!
+//! Packets are planned and written as if they were shorter by the AUTH chunk ([`Transfer::reserve`](crate::transfer::Transfer::reserve)),
+//! and get it here.
+
+use alloc::vec::Vec;
+
+use anabranch_wire::chunk::kind;
+use anabranch_wire::{CommonHeader, Packet};
+
+use super::Transmit;
+use crate::association::Association;
+use crate::auth::Authentication;
+
+/// Adds AUTH chunks to the packets of `association` that begin at `start`, if its peer requires them.
+#[inline]
+pub(crate) fn authenticate(
+    association: &Association,
+    transmit: Transmit,
+    start: usize,
+    buffer: &mut Vec<u8>,
+) -> Transmit {
+    match &association.authentication {
+        Some(authentication) if authentication.seals_packets() => {
+            add_auth(authentication, transmit, start, buffer)
+        }
+        _ => transmit,
+    }
+}
+
+#[cold]
+fn add_auth(
+    authentication: &Authentication,
+    transmit: Transmit,
+    start: usize,
+    buffer: &mut Vec<u8>,
+) -> Transmit {
+    let packets = buffer.split_off(start);
+    let segment = transmit.segment_size.unwrap_or(transmit.size).max(1);
+    let mut first = None;
+    for packet in packets.chunks(segment) {
+        let begun = buffer.len();
+        let (header, chunks) = packet.split_at(packet.len().min(CommonHeader::LEN));
+        buffer.extend_from_slice(header);
+        if is_wanted(authentication, packet) {
+            authentication.push_before(chunks, buffer);
+        } else {
+            buffer.extend_from_slice(chunks);
+        }
+        first.get_or_insert(buffer.len() - begun);
+    }
+    Transmit {
+        size: buffer.len() - start,
+        segment_size: transmit.segment_size.and(first),
+        ..transmit
+    }
+}
+
+//= rfc4895 3.2-7, 5.1-7, 6.2-1
+/// Whether the packet gets an AUTH chunk. All packets of a batch get one, since they have to be of equal length, and so do all others, but
+/// not those with a chunk that is never authenticated, those that have an AUTH chunk already, and a COOKIE ECHO that need not be
+/// authenticated: its receiver has no association yet.
+fn is_wanted(authentication: &Authentication, packet: &[u8]) -> bool {
+    let Ok(packet) = Packet::parse_unverified(packet) else {
+        return false;
+    };
+    let mut kinds = packet.chunks().flatten().map(|chunk| chunk.kind);
+    let Some(first) = kinds.next() else {
+        return false;
+    };
+    match first {
+        kind::INIT | kind::INIT_ACK | kind::SHUTDOWN_COMPLETE | kind::AUTH => false,
+        kind::COOKIE_ECHO => {
+            authentication.peer_demands(first) || kinds.any(|kind| authentication.peer_demands(kind))
+        }
+        _ => true,
+    }
+}
