@@ -8,6 +8,7 @@ use std::time::Duration;
 use anabranch_policy::PolicyRecipe;
 use anabranch_proto::{Association, AssociationConfig, DEFAULT_PORT, ErrorDetection, Message, Reliability};
 use anabranch_types::{AssociationId, Instant, PathAddr, PathId, Ppid, StreamId};
+use anabranch_wire::chunk::kind;
 use bytes::Bytes;
 
 use crate::forge::Observed;
@@ -57,7 +58,7 @@ pub(crate) fn config(number: u8) -> AssociationConfig {
             ("path-scheduler", "round-robin"),
         ],
     };
-    for (point, value) in points {
+    for (point, value) in points.iter().chain(&[("ecn", "on")]) {
         policies.set(point, value).expect("a name of the catalogue");
     }
     AssociationConfig {
@@ -106,6 +107,11 @@ impl Fixture {
     fn new(number: u8) -> Self {
         let config = AssociationConfig {
             zero_checksum: (number & 16 != 0).then_some(ErrorDetection::Dtls),
+            authenticated_chunks: if number & 64 == 0 {
+                Vec::new()
+            } else {
+                vec![kind::DATA, kind::SACK, kind::HEARTBEAT, kind::ABORT]
+            },
             ..config(number)
         };
         let mut fixture = Self {

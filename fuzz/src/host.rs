@@ -62,8 +62,13 @@ impl Host {
 
     /// Handles a packet that arrives.
     pub fn receive(&mut self, now: Instant, in_flight: &InFlight) {
+        // Some packets are marked, as if by a router.
+        let ecn = match in_flight.bytes.last() {
+            Some(byte) if byte % 8 == 1 => Ecn::CongestionExperienced,
+            _ => Ecn::NotCapable,
+        };
         self.endpoint
-            .handle_datagram(now, in_flight.path.reversed(), Ecn::NotCapable, &in_flight.bytes);
+            .handle_datagram(now, in_flight.path.reversed(), ecn, &in_flight.bytes);
     }
 
     /// Fires timers that are due, checks the invariants, and returns the packets to send. Events are passed to `on_event`.

@@ -1,12 +1,12 @@
 //! Interoperability with dcsctp and sctp-proto in virtual time, over a link with loss, reordering and duplication.
 
+use ::dcsctp::api::ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_LOWER_LAYER_DTLS as DTLS;
 use anabranch_interop::Workload;
 use anabranch_interop::core::{Core, Dcsctp, Ending, Ours, SctpProto};
 use anabranch_interop::core_pair::{CorePair, path, rough_link};
 use anabranch_policy::NoParameters;
 use anabranch_policy::catalog::{InterleavingChoice, NrSackChoice};
 use anabranch_proto::AssociationConfig;
-use dcsctp::api::ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_LOWER_LAYER_DTLS as DTLS;
 
 /// Creates the core on the far side.
 type Peer = fn() -> Box<dyn Core>;

@@ -4,10 +4,11 @@ use crate::ack::DelayParameters;
 use crate::buffer::{Counting, SplitParameters};
 use crate::burst::MaxBurstParameters;
 use crate::catalog::{
-    AckChoice, AddIpChoice, BufferChoice, BurstChoice, CongestionChoice, FailoverChoice, GapLimitChoice,
-    InterleavingChoice, LossChoice, NrSackChoice, OversizeChoice, PathMtuChoice, PathSchedulerChoice,
-    ProbingChoice, RecoveryChoice, ReschedulingChoice, RetransmissionChoice, RtoChoice, RttSamplesChoice,
-    SackHandlingChoice, SackPathChoice, SackWindowChoice, StreamSchedulerChoice, TailProbeChoice,
+    AckChoice, AddIpChoice, BufferChoice, BurstChoice, CongestionChoice, EcnChoice, FailoverChoice,
+    GapLimitChoice, InterleavingChoice, LossChoice, NrSackChoice, OversizeChoice, PathMtuChoice,
+    PathSchedulerChoice, ProbingChoice, RecoveryChoice, ReschedulingChoice, RetransmissionChoice, RtoChoice,
+    RttSamplesChoice, SackHandlingChoice, SackPathChoice, SackWindowChoice, StreamSchedulerChoice,
+    TailProbeChoice,
 };
 use crate::congestion::{CmtParameters, CoupledParameters, CubicParameters, Growth, RenoParameters};
 use crate::failover::{ErrorLimits, PeerErrors, PotentiallyFailedParameters};
@@ -132,6 +133,7 @@ impl PolicyRecipe {
             recovery: RecoveryChoice::Proportional(NoParameters),
             rto: RtoChoice::Rfc9260(RtoParameters::RESPONSIVE),
             add_ip: AddIpChoice::On(NoParameters),
+            ecn: EcnChoice::Off(NoParameters),
         }
     }
 
@@ -169,6 +171,7 @@ impl PolicyRecipe {
             recovery: RecoveryChoice::Window(NoParameters),
             rto: RtoChoice::Rfc9260(RtoParameters::RFC9260),
             add_ip: AddIpChoice::Off(NoParameters),
+            ecn: EcnChoice::Off(NoParameters),
         }
     }
 

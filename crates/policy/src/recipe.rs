@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use crate::burst::Paced;
 use crate::catalog::{
-    AckChoice, AddIpChoice, BufferChoice, BurstChoice, Choice, CongestionChoice, ExtensionPoint,
+    AckChoice, AddIpChoice, BufferChoice, BurstChoice, Choice, CongestionChoice, EcnChoice, ExtensionPoint,
     FailoverChoice, GapLimitChoice, InterleavingChoice, LossChoice, NrSackChoice, OversizeChoice,
     PathMtuChoice, PathSchedulerChoice, PolicyChoice, ProbingChoice, RecoveryChoice, ReschedulingChoice,
     RetransmissionChoice, RtoChoice, RttSamplesChoice, SackHandlingChoice, SackPathChoice, SackWindowChoice,
@@ -130,6 +130,8 @@ recipe! {
     probing: ProbingChoice,
     /// `add-ip`
     add_ip: AddIpChoice,
+    /// `ecn`
+    ecn: EcnChoice,
 }
 
 impl PolicyRecipe {

@@ -70,6 +70,10 @@ fn simplify(test: &mut RandomizedTest, fails: &mut impl FnMut(&RandomizedTest) -
         adopt(test, fails, |shape| shape.of_mut(side).profile = "default");
         adopt(test, fails, |shape| shape.of_mut(side).zero_checksum = false);
     }
+    adopt(test, fails, |shape| {
+        shape.near.authenticated.clear();
+        shape.far.authenticated.clear();
+    });
     adopt(test, fails, |shape| shape.ipv6 = false);
     adopt(test, fails, |shape| shape.collides = false);
 }
@@ -108,7 +112,8 @@ pub fn source(name: &str, test: &RandomizedTest) -> String {
     // Lists are printed as arrays, but the fields of a test are vectors.
     let shape = format!("{shape:?}")
         .replace(": [PathShape", ": vec![PathShape")
-        .replace("policies: [", "policies: vec![");
+        .replace("policies: [", "policies: vec![")
+        .replace("authenticated: [", "authenticated: vec![");
     let written = writeln!(text, "#[test]\nfn {name}() {{\n    let test = RandomizedTest {{")
         .and_then(|()| writeln!(text, "        shape: {shape},\n        ops: vec!["))
         .and_then(|()| {

@@ -55,7 +55,7 @@ pub(crate) struct Conversation {
     /// See [`Host::loses_each`].
     loses_each: u32,
     mark_every: u32,
-    /// Whether packets must have a checksum of zero, or must not.
+    /// Whether packets must have a checksum of zero.
     zero_checksums: bool,
 }
 
@@ -369,7 +369,8 @@ fn judge(host: Host, zero_checksums: bool) -> io::Result<()> {
     assert!(host.undissected.is_empty(), "{:#?}", host.undissected);
     let report = host.judge(|recording| TsharkReport::of(&tshark, recording, port))?;
     assert!(report.good_checksums > 0, "{report:?}");
-    assert_eq!(report.zero_checksums > 0, zero_checksums, "{report:#?}");
+    // pion sends such packets to us even if it accepts none.
+    assert!(report.zero_checksums > 0 || !zero_checksums, "{report:#?}");
     assert!(report.is_clean(), "{report:#?}");
     Ok(())
 }

@@ -103,6 +103,27 @@ fn all_chunks_are_authenticated() -> io::Result<()> {
     Ok(())
 }
 
+/// RFC 4960 Appendix A: usrsctp answers our ECNE by CWR. Its UDP sockets do not tell it of marks.
+#[test]
+fn marks_of_received_packets_are_answered_by_cwr() -> io::Result<()> {
+    let conversation = with_usrsctp(SMALL).marks_every(20).peer_sends_chunk(kind::CWR);
+    run(conversation.we(|config| {
+        let set = config.policies.set("ecn", "on");
+        set.expect("an option that exists");
+    }))
+}
+
+/// Directly over IP, usrsctp reads the marks of our packets, too.
+#[test]
+fn marks_of_sent_packets_are_echoed_by_ecne() -> io::Result<()> {
+    let conversation = with_usrsctp(SMALL).over_links(1).directly_over_ip();
+    let conversation = conversation.marks_every(20).peer_sends_chunk(kind::ECNE);
+    run(conversation.we(|config| {
+        let set = config.policies.set("ecn", "on");
+        set.expect("an option that exists");
+    }))
+}
+
 #[test]
 fn we_abort() -> io::Result<()> {
     run(with_usrsctp(SMALL).ends(End::WeAbort))

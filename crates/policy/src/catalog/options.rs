@@ -99,6 +99,15 @@ options! {
 }
 
 options! {
+    /// Whether routers may mark packets instead of dropping them (ECN).
+    EcnChoice = "ecn", "may routers mark packets instead of dropping them?";
+    "off" => Off(NoParameters),
+        "no: congestion shows by losses", "RFC 9260 §7.2";
+    "on" => On(NoParameters),
+        "yes, if the peer supports it: marks reduce the cwnd of their path like losses", "RFC 4960 Appendix A, draft-stewart-tsvwg-sctpecn";
+}
+
+options! {
     /// Whether addresses may be added and removed in a running association.
     AddIpChoice = "add-ip", "may addresses be added and removed while the association runs?";
     "off" => Off(NoParameters),

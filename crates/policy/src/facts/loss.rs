@@ -9,6 +9,8 @@ pub enum LossCause {
     FastRetransmit,
     /// By expiry of the T3-rtx timer (RFC 9260 §6.3.3).
     Timeout,
+    /// No chunk was lost: a router marked packets (ECN), which is to have the same effect (RFC 3168 §5).
+    Mark,
 }
 
 /// One loss event on one path.

@@ -70,6 +70,7 @@ fn options_have_their_documented_defaults() {
     entries_hold::<OversizeChoice>();
     entries_hold::<ProbingChoice>();
     entries_hold::<AddIpChoice>();
+    entries_hold::<EcnChoice>();
 }
 
 #[test]

@@ -23,11 +23,7 @@ fn any_event(rng: &mut Rng, paths: &[PathFacts], now: Instant) -> Event {
     match rng.below(10) {
         0 => Event::Lost(LossEvent {
             path: paths[index].id,
-            cause: if rng.chance(1, 3) {
-                LossCause::Timeout
-            } else {
-                LossCause::FastRetransmit
-            },
+            cause: [LossCause::Timeout, LossCause::FastRetransmit, LossCause::Mark][rng.below(3) as usize],
             bytes: rng.below(100_000),
         }),
         1 => Event::Idle(index, rng.below(200_000)),

@@ -163,6 +163,12 @@ impl Association {
         self.peer.port
     }
 
+    /// Whether both ends support ECN: routers may mark packets with new data instead of dropping them.
+    #[must_use]
+    pub const fn is_ecn_capable(&self) -> bool {
+        self.transfer.marks.is_agreed
+    }
+
     /// The code point of the peer's adaptation layer, if it declared one (RFC 5061 §4.2.6).
     #[must_use]
     pub const fn peer_adaptation_layer(&self) -> Option<u32> {

@@ -210,6 +210,7 @@ impl Association {
         self.extensions.theirs = agreement.extensions;
         self.zero_checksum.is_sent = agreement.declared.zero_checksum.is_some();
         self.peer_adaptation = agreement.declared.adaptation_layer;
+        self.transfer.marks.is_agreed = agreement.declared.ecn;
         let vector = agreement.vector;
         let vector = vector.filter(|_| self.extensions.agreed(kind::AUTH));
         if let Some(authentication) = &mut self.authentication {

@@ -41,6 +41,8 @@ const TAKES_PARTS: u8 = 0x10;
 /// Both ends accept a checksum of zero over DTLS.
 const ZERO_CHECKSUM_DTLS: u8 = 0x20;
 const HAS_ADAPTATION_LAYER: u8 = 0x40;
+/// Both ends support ECN.
+const ECN: u8 = 0x80;
 
 /// Content of a cookie.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -216,6 +218,7 @@ impl Cookie {
                 ZERO_CHECKSUM_DTLS,
             ),
             (self.declared.adaptation_layer.is_some(), HAS_ADAPTATION_LAYER),
+            (self.declared.ecn, ECN),
         ];
         let set = flags.iter().filter(|(is_set, _)| *is_set);
         bytes.push(set.fold(0, |flags, (_, flag)| flags | flag));
@@ -286,6 +289,7 @@ impl Cookie {
             vector: has(HAS_VECTOR).then(|| KeyVector::from_bytes(vector)),
             declared: Declared {
                 zero_checksum: has(ZERO_CHECKSUM_DTLS).then_some(ErrorDetection::Dtls),
+                ecn: has(ECN),
                 adaptation_layer,
             },
             source,

@@ -1,6 +1,6 @@
 //! Inbound packet, with its path and ports.
 
-use anabranch_types::{Instant, PathAddr};
+use anabranch_types::{Ecn, Instant, PathAddr};
 use anabranch_wire::Packet;
 
 use super::cookie::Ports;
@@ -11,6 +11,7 @@ use super::directory::Correspondent;
 pub(super) struct Inbound<'p> {
     pub(super) now: Instant,
     pub(super) arrival: PathAddr,
+    pub(super) ecn: Ecn,
     pub(super) packet: &'p Packet<'p>,
     /// Whether the checksum has not been verified, because it is zero and may be meant so.
     pub(super) is_unverified: bool,

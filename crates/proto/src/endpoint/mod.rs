@@ -213,8 +213,6 @@ impl Endpoint {
     /// Handles a datagram that arrived over `path`, whose `local` address is ours.
     pub fn handle_datagram(&mut self, now: Instant, path: PathAddr, ecn: Ecn, datagram: &[u8]) {
         self.latest = now;
-        // ECN is not negotiated, so a compliant peer sends no marked packets.
-        let _ = ecn;
         let is_unverified = self.accepts_zero_checksums && checksum::is_zero(datagram);
         let parsed = if is_unverified || self.config.checksum_offload {
             Packet::parse_unverified(datagram)
@@ -235,6 +233,7 @@ impl Endpoint {
         let inbound = Inbound {
             now,
             arrival: path,
+            ecn,
             packet: &packet,
             is_unverified: is_unverified && !self.config.checksum_offload,
         };
@@ -333,7 +332,7 @@ impl Endpoint {
         receiver.grant(self.limits.grant(slot.share));
         let dropped = receiver.dropped();
         slot.association
-            .handle_packet(inbound.now, &inbound.arrival, packet);
+            .handle_packet(inbound.now, &inbound.arrival, inbound.ecn, packet);
         if self.limits.is_exhausted() {
             let dropped_now = slot.association.transfer.receiver.dropped();
             self.counters.data_refused += dropped_now.saturating_sub(dropped);

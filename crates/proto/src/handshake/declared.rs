@@ -1,5 +1,6 @@
 //! Declared features. A parameter of its own in INIT and INIT ACK declares each of them, not Supported Extensions.
 
+use anabranch_policy::catalog::EcnChoice;
 use anabranch_wire::{DetectionMethod, Parameter, ParameterWriter};
 
 use crate::config::{AssociationConfig, ErrorDetection};
@@ -9,6 +10,8 @@ use crate::config::{AssociationConfig, ErrorDetection};
 pub(crate) struct Declared {
     /// It accepts packets with a checksum of zero (RFC 9653 §5.1), because this layer detects errors.
     pub(crate) zero_checksum: Option<ErrorDetection>,
+    /// It supports ECN (RFC 4960 Appendix A).
+    pub(crate) ecn: bool,
     /// The code point of its adaptation layer (RFC 5061 §4.2.6).
     pub(crate) adaptation_layer: Option<u32>,
 }
@@ -18,6 +21,7 @@ impl Declared {
     pub(crate) const fn ours(config: &AssociationConfig) -> Self {
         Self {
             zero_checksum: config.zero_checksum,
+            ecn: matches!(config.policies.ecn, EcnChoice::On(_)),
             adaptation_layer: config.adaptation_layer,
         }
     }
@@ -28,6 +32,7 @@ impl Declared {
             Parameter::ZeroChecksumAcceptable(method) => {
                 self.zero_checksum = ErrorDetection::from_method(*method);
             }
+            Parameter::EcnCapable => self.ecn = true,
             Parameter::AdaptationLayer(code) => self.adaptation_layer = Some(*code),
             _ => {}
         }
@@ -39,6 +44,7 @@ impl Declared {
             zero_checksum: self
                 .zero_checksum
                 .filter(|_| self.zero_checksum == ours.zero_checksum),
+            ecn: self.ecn && ours.ecn,
             ..self
         }
     }
@@ -48,6 +54,9 @@ impl Declared {
     pub(crate) fn push(self, parameters: &mut ParameterWriter) {
         if let Some(detection) = self.zero_checksum {
             parameters.push_zero_checksum_acceptable(detection.method());
+        }
+        if self.ecn {
+            parameters.push_ecn_capable();
         }
         if let Some(code) = self.adaptation_layer {
             parameters.push_adaptation_layer(code);

@@ -116,6 +116,8 @@ fn one(
             let transfer = &mut association.transfer;
             handshake::establish(&mut association.state, wants_shutdown, transfer, now);
         }
+        Chunk::Ecne(chunk) if state.is_connected() => association.transfer.on_ecne(now, path, chunk),
+        Chunk::Cwr(chunk) if state.is_connected() => association.transfer.on_cwr(path, chunk),
         //= rfc9260 3.3.6-1, 3.3.6-2, 8.3-2, 8.3-10
         // The HEARTBEAT ACK is sent over the path of the HEARTBEAT with unchanged information (RFC 9260 §8.3).
         Chunk::Heartbeat(_) if !matches!(state, State::CookieWait(_)) => {
@@ -151,8 +153,8 @@ fn one(
         Chunk::AsconfAck(chunk) => association.on_asconf_ack(now, &chunk)?,
         Chunk::Unknown(_) => return Ok(unknown(&mut association.control, state, raw)),
         //= rfc4820 3-5
-        // The endpoint handles INIT and COOKIE ECHO, the guard handles AUTH. ECN is not negotiated, and PAD has no meaning. Other
-        // chunks are ignored in a state that they are not for.
+        // The endpoint handles INIT and COOKIE ECHO, the guard handles AUTH. PAD has no meaning. Other chunks are ignored in a state
+        // that they are not for.
         _ => {}
     }
     Ok(true)

@@ -7,7 +7,7 @@ mod verify;
 use verify::completes_shutdown;
 pub(crate) use verify::{contains_abort, is_lawful_bundle};
 
-use anabranch_types::{Instant, PathAddr, PathId};
+use anabranch_types::{Ecn, Instant, PathAddr, PathId};
 use anabranch_wire::Packet;
 use anabranch_wire::chunk::kind;
 
@@ -19,7 +19,7 @@ use crate::path::Arrived;
 impl Association {
     //= rfc9260 9.1-5
     /// Handles a packet for this association.
-    pub(crate) fn handle_packet(&mut self, now: Instant, arrival: &PathAddr, packet: &Packet<'_>) {
+    pub(crate) fn handle_packet(&mut self, now: Instant, arrival: &PathAddr, ecn: Ecn, packet: &Packet<'_>) {
         let located = verify::admits(self, arrival, packet).then(|| self.locate(now, arrival, packet));
         let Some(path) = located.flatten() else {
             self.counters.packets_dropped += 1;
@@ -29,6 +29,9 @@ impl Association {
         shutdown::restart_t2(&mut self.state, &mut self.transfer, now);
         match dispatch::chunks(self, now, path, packet) {
             Ok(carried_data) if carried_data && !self.state.is_closed() => {
+                if ecn == Ecn::CongestionExperienced {
+                    self.transfer.packet_marked(path, packet);
+                }
                 self.transfer.data_packet_done(path, now);
             }
             Ok(_) => {}

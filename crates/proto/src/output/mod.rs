@@ -120,6 +120,7 @@ impl Association {
         Some(Transmit {
             segment_size: (size > first).then_some(first),
             may_fragment: first > usize::from(self.transfer.paths.fact(plan.path).max_packet),
+            ecn: self.transfer.codepoint(plan.is_new_data()),
             ..transmit(self, plan.path, size)
         })
     }
@@ -171,7 +172,11 @@ fn more_for_the_same_path(
         let Some(plan) = plan::next(parts, now) else {
             break;
         };
-        if plan.path != first_plan.path || !plan.is_plain() {
+        let codepoint = association.transfer.codepoint(plan.is_new_data());
+        if plan.path != first_plan.path
+            || !plan.is_plain()
+            || codepoint != association.transfer.codepoint(first_plan.is_new_data())
+        {
             break;
         }
         let written = packet::write(association, &plan, segment, buffer, now);

@@ -124,7 +124,9 @@ fn write_bundle(
         transfer.write_due_heartbeat(plan.path, packet, now);
         transfer.write_forward(plan.path, packet, now);
     }
+    transfer.write_cwr(plan.path, packet, now);
     if let Some(form) = form {
+        transfer.write_echoes(packet);
         transfer.write_sack(form, plan.path, packet);
     }
     match plan.data {

@@ -45,6 +45,11 @@ impl TransmitPlan {
         }
     }
 
+    /// Whether the packet has new data, and no retransmission before it.
+    pub(super) const fn is_new_data(&self) -> bool {
+        matches!(self.data, Some(DataPlan::New { .. }))
+    }
+
     /// Whether the packet has only data that a batch can continue. A tail loss probe is sent once, so it has no further packets.
     pub(super) fn is_plain(&self) -> bool {
         let is_probe = matches!(self.data, Some(DataPlan::TailProbe { .. }));
@@ -126,4 +131,5 @@ fn control_path(control: &Control, transfer: &Transfer, now: Instant) -> Option<
     slot.or_else(|| paths.heartbeat_due(now))
         .or_else(|| transfer.probe_due(now))
         .or_else(|| transfer.forward_due())
+        .or_else(|| transfer.cwr_due())
 }

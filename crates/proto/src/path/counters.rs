@@ -59,6 +59,10 @@ pub struct PathCounters {
     pub fast_retransmits: u64,
     /// Suspected failures because data of other paths was acknowledged and that of this one was not.
     pub suspicions: u64,
+    /// Packets received that a router had marked (ECN).
+    pub marks_received: u64,
+    /// Reductions of cwnd because the peer reported marked packets (ECN).
+    pub ecn_reductions: u64,
     /// Expiries of the T3-rtx timer.
     pub timeouts: u64,
     /// Tail loss probes sent.

@@ -6,6 +6,7 @@
 mod counters;
 mod damping;
 mod duplicates;
+mod ecn;
 mod event;
 mod heartbeat;
 mod ids;
@@ -30,6 +31,7 @@ pub use counters::PathCounters;
 pub(crate) use counters::Tally;
 pub(crate) use damping::Damping;
 use duplicates::Duplicates;
+pub(crate) use ecn::{Marks, PathEcn, Reduced};
 pub use event::{PathChange, PathEvent};
 pub(crate) use heartbeat::{Check, Heartbeat, HeartbeatInfo, ProbeBudget};
 pub(crate) use ids::PathIds;
@@ -62,6 +64,8 @@ pub(crate) struct Path {
     pub(crate) damping: Damping,
     /// Path MTU discovery.
     pub(crate) mtu: PathMtu,
+    /// Marks of packets (ECN).
+    pub(crate) ecn: Option<Box<PathEcn>>,
     /// Time of the last DATA sent.
     pub(crate) data_sent_at: Option<Instant>,
     /// Time of the last acknowledgement of data sent on this path.
@@ -93,6 +97,7 @@ impl Path {
             probes: ReachabilityProbes::default(),
             damping: Damping::default(),
             mtu,
+            ecn: None,
             data_sent_at: None,
             acked_at: None,
             heard_at: None,

@@ -57,7 +57,7 @@ impl Transfer {
         }
         machinery.sending.make_mut().retransmission_credit = true;
         if let Some(highest) = lost.highest {
-            self.begin_recovery(path, (highest, lost.bytes), now);
+            self.begin_recovery(path, LossCause::FastRetransmit, (highest, lost.bytes), now);
         }
         effects
     }
@@ -75,8 +75,14 @@ impl Transfer {
     }
 
     /// Reduces the window of `path`, once for all data that is outstanding now, and enters fast recovery; `lost` is the highest
-    /// lost TSN and the lost bytes.
-    pub(super) fn begin_recovery(&mut self, path: PathId, lost: (UnwrappedTsn, u64), now: Instant) {
+    /// lost or marked TSN, and the lost bytes.
+    pub(super) fn begin_recovery(
+        &mut self,
+        path: PathId,
+        cause: LossCause,
+        lost: (UnwrappedTsn, u64),
+        now: Instant,
+    ) {
         let (highest, bytes) = lost;
         let outstanding = self.sender.highest_outstanding(path);
         let exit = outstanding.map_or(highest, |outstanding| outstanding.max(highest));
@@ -90,11 +96,7 @@ impl Transfer {
         let sending = self.paths.path_mut(path).sending.make_mut();
         sending.recovery = Some(Box::new(Recovery { exit, rate }));
         self.paths.fact_mut(path).in_recovery = true;
-        let event = LossEvent {
-            path,
-            cause: LossCause::FastRetransmit,
-            bytes,
-        };
+        let event = LossEvent { path, cause, bytes };
         self.tell_loss(&event, now);
     }
 

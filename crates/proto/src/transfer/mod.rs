@@ -16,6 +16,7 @@
 //! | `progress` | whether data gets through to a peer that answers |
 //! | `pmtu` | path MTU discovery (RFC 8899) |
 //! | `receive` | received data, and SACKs (§6.2) |
+//! | `ecn` | marks of routers (RFC 4960 Appendix A) |
 //! | `reverse_path` | path of SACKs, and whether they arrive (§6.4) |
 //! | `zero_window` | zero window probes (§6.1 A) |
 //! | `sendable` | how much each path may send now (§6.1 B) |
@@ -28,6 +29,7 @@
 
 mod ack;
 mod duplicate;
+mod ecn;
 mod effects;
 mod failure;
 mod forward;
@@ -65,7 +67,7 @@ use self::split::Splitting;
 use self::zero_window::WindowProbe;
 use crate::config::AssociationConfig;
 use crate::on_demand::OnDemand;
-use crate::path::{Path, PathSet, ProbeBudget};
+use crate::path::{Marks, Path, PathSet, ProbeBudget};
 use crate::recv::{Parts, Receiver, ReceiverConfig};
 use crate::secrets::Secrets;
 use crate::send::{SackWindow, Sender, SenderConfig};
@@ -98,6 +100,7 @@ pub(crate) struct Transfer {
     probes_sent: u64,
     /// Whether the flags of SACKs hold the number of packets that they acknowledge.
     packet_counts: bool,
+    pub(crate) marks: Marks,
     /// Sets whose memory the next SACK reuses.
     sack_scratch: Option<Box<[IntervalSet; 2]>>,
     pub(crate) counters: SackCounters,
@@ -169,6 +172,7 @@ impl Transfer {
             secrets,
             probes_sent: 0,
             packet_counts: false,
+            marks: Marks::default(),
             sack_scratch: None,
             counters: SackCounters::default(),
             config,

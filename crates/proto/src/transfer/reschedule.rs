@@ -2,7 +2,7 @@
 //!
 //! The chunk-rescheduling policy decides; its decision is carried out here.
 
-use anabranch_policy::{PathFacts, Reschedule, RescheduleExtent, ReschedulePenalty, StuckChunk};
+use anabranch_policy::{LossCause, PathFacts, Reschedule, RescheduleExtent, ReschedulePenalty, StuckChunk};
 use anabranch_types::{Instant, PathId};
 use anabranch_wire::PacketBuilder;
 
@@ -104,7 +104,7 @@ impl Transfer {
                 self.paths.path_mut(path).sending.make_mut().blocked_until = Some(now + time);
             }
             ReschedulePenalty::WindowCut => {
-                self.begin_recovery(path, (stuck.tsn, stuck.bytes), now);
+                self.begin_recovery(path, LossCause::FastRetransmit, (stuck.tsn, stuck.bytes), now);
                 self.publish_windows();
             }
         }

@@ -9,6 +9,7 @@ use anabranch_policy::options::RtoParameters;
 use anabranch_policy::{PROFILES, PolicyRecipe};
 use anabranch_proto::{AssociationConfig, DEFAULT_PORT, ErrorDetection};
 use anabranch_types::{Rate, Rng, Seed};
+use anabranch_wire::chunk::kind;
 
 use crate::app::Conversation;
 use crate::{Scenario, Side, Simulation};
@@ -73,6 +74,8 @@ pub struct SideShape {
     pub policies: Vec<(&'static str, &'static str)>,
     /// Declares that packets may have a checksum of zero.
     pub zero_checksum: bool,
+    /// Types of chunks that the other side has to authenticate.
+    pub authenticated: Vec<u8>,
 }
 
 impl Shape {
@@ -105,6 +108,11 @@ impl Shape {
         let mut extensions = Seed(seed).split("extensions").rng();
         for side in Side::BOTH {
             shape.of_mut(side).draw_extensions(&mut extensions);
+        }
+        // A side without authentication is refused by one that requires it.
+        if extensions.chance(1, 5) {
+            shape.near.authenticated = vec![kind::DATA, kind::I_DATA];
+            shape.far.authenticated = vec![kind::SACK, kind::NR_SACK, kind::HEARTBEAT];
         }
         shape
     }
@@ -238,12 +246,14 @@ impl SideShape {
                 Vec::new()
             },
             zero_checksum: false,
+            authenticated: Vec::new(),
         }
     }
 
     /// Draws the extensions that this side offers: most of them in most tests, so that both sides often agree.
     fn draw_extensions(&mut self, rng: &mut Rng) {
         self.zero_checksum = rng.chance(2, 3);
+        self.policies.extend(rng.chance(1, 2).then_some(("ecn", "on")));
     }
 
     fn config(&self, max_message: usize) -> AssociationConfig {
@@ -256,6 +266,7 @@ impl SideShape {
             outbound_streams: self.streams,
             max_inbound_streams: self.inbound_streams,
             zero_checksum: self.zero_checksum.then_some(ErrorDetection::Dtls),
+            authenticated_chunks: self.authenticated.clone(),
             policies: PolicyRecipe {
                 rto: RtoChoice::Rfc9260(RtoParameters { initial, min, max }),
                 ..self.recipe()
@@ -276,7 +287,7 @@ impl SideShape {
 }
 
 /// One algorithm for each extension point, but not the constant window: it does not react to losses, so its delivery over a short
-/// queue is not guaranteed.
+/// queue is not guaranteed. ECN is drawn with the extensions.
 fn draw_policies(rng: &mut Rng) -> Vec<(&'static str, &'static str)> {
     let draw = |point: &anabranch_policy::catalog::ExtensionPoint| {
         let names: Vec<_> = point
@@ -287,7 +298,11 @@ fn draw_policies(rng: &mut Rng) -> Vec<(&'static str, &'static str)> {
             .collect();
         (point.name, *pick(rng, &names))
     };
-    CATALOG.iter().map(draw).collect()
+    CATALOG
+        .iter()
+        .filter(|point| point.name != "ecn")
+        .map(draw)
+        .collect()
 }
 
 pub(super) fn pick<'a, T>(rng: &mut Rng, from: &'a [T]) -> &'a T {

@@ -13,6 +13,7 @@ mod cmt;
 mod collision;
 mod coupling;
 mod determinism;
+mod ecn;
 mod failover;
 mod fast_failover;
 mod flow_control;

@@ -15,6 +15,7 @@ fn roomy() -> SideShape {
         profile: "default",
         policies: Vec::new(),
         zero_checksum: false,
+        authenticated: Vec::new(),
     }
 }
 

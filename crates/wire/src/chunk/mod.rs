@@ -151,7 +151,7 @@ impl<'a> RawChunk<'a> {
             kind::COOKIE_ECHO => Ok(Chunk::CookieEcho(CookieEcho { cookie: self.value })),
             kind::COOKIE_ACK => reader.end().map(|()| Chunk::CookieAck),
             kind::ECNE => Ecne::decode(reader).map(Chunk::Ecne),
-            kind::CWR => Cwr::decode(reader).map(Chunk::Cwr),
+            kind::CWR => Cwr::decode(self.flags, reader).map(Chunk::Cwr),
             kind::SHUTDOWN_COMPLETE => {
                 ShutdownComplete::decode(self.flags, reader).map(Chunk::ShutdownComplete)
             }

@@ -431,8 +431,14 @@ fn chunks_of_fixed_length_are_read_as_written() {
         Chunk::ShutdownComplete(ShutdownComplete { tag_reflected: true }),
         Chunk::CookieEcho(CookieEcho { cookie: b"cookie" }),
         Chunk::CookieAck,
-        Chunk::Ecne(Ecne { lowest: Tsn(17) }),
-        Chunk::Cwr(Cwr { lowest: Tsn(17) }),
+        Chunk::Ecne(Ecne {
+            lowest: Tsn(17),
+            packets: 3,
+        }),
+        Chunk::Cwr(Cwr {
+            lowest: Tsn(17),
+            any_path: true,
+        }),
         Chunk::Auth(Auth {
             key: 1,
             hmac: HmacId::SHA_1,

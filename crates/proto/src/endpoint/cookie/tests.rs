@@ -35,6 +35,7 @@ fn cookie() -> Cookie {
         extensions: ChunkKinds::from_bytes(&[0x10, 0x40]),
         declared: Declared {
             zero_checksum: Some(ErrorDetection::Dtls),
+            ecn: true,
             adaptation_layer: Some(0x0102_0304),
         },
         source: "192.0.2.1:9899".parse().unwrap(),

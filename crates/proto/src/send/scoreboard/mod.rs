@@ -171,6 +171,11 @@ impl Scoreboard {
         })
     }
 
+    /// The path on which the chunk `tsn` was sent last.
+    pub(super) fn path_of(&self, tsn: UnwrappedTsn) -> Option<PathId> {
+        self.ring.get(tsn).map(|sent| sent.path)
+    }
+
     /// Makes a duplicate of the chunk `tsn`, which is in flight. Its record stays with the path of its last transmission.
     pub(super) fn duplicate(&mut self, tsn: UnwrappedTsn) -> UserData<'_> {
         let sent = &mut self.ring[tsn];
