@@ -112,7 +112,7 @@ fn is_authentic(
     cookie: &Cookie,
 ) -> bool {
     let association = existing.and_then(|id| endpoint.slots.get(&id));
-    let association = association.map(|slot| &*slot.association);
+    let association = association.map(|slot| &slot.association);
     let config = association.map_or(endpoint.accept.as_ref(), |association| Some(&association.config));
     let Some(config) = config else { return true };
     let first = inbound.packet.chunks().next().and_then(Result::ok);

@@ -21,6 +21,7 @@ mod set;
 mod t3;
 mod tail_probe;
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 use anabranch_policy::Reachability;

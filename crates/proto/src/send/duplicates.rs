@@ -1,4 +1,4 @@
-//! Candidates for duplication: chunks in flight that can also be sent on another path.
+//! Paths of sent chunks: on which one a chunk is, and which chunks can also be sent on another one.
 
 use anabranch_policy::ChunkInFlight;
 use anabranch_types::{PathId, UnwrappedTsn};
@@ -7,6 +7,11 @@ use super::Sender;
 use crate::user_data::UserData;
 
 impl Sender {
+    /// The path on which the chunk `tsn` was sent last; `None` if it is acknowledged cumulatively or was never sent.
+    pub(crate) fn path_of(&self, tsn: UnwrappedTsn) -> Option<PathId> {
+        self.scoreboard.path_of(tsn)
+    }
+
     /// The lowest TSN from `from` on that is in flight on another path than `path`, or the next new TSN. Visits all records in
     /// between.
     pub(crate) fn in_flight_elsewhere(&self, from: Option<UnwrappedTsn>, path: PathId) -> UnwrappedTsn {

@@ -573,11 +573,6 @@ impl Sender {
         self.scoreboard.highest_in_flight(path)
     }
 
-    /// The path on which the chunk `tsn` was sent last; `None` if it is acknowledged cumulatively or was never sent.
-    pub(crate) fn path_of(&self, tsn: UnwrappedTsn) -> Option<PathId> {
-        self.scoreboard.path_of(tsn)
-    }
-
     /// Chunks visited to process SACKs and to find losses.
     pub(crate) fn elements_visited(&self) -> u64 {
         self.scoreboard.elements_visited()
