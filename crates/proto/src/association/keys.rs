@@ -4,6 +4,7 @@ use anabranch_wire::chunk::kind;
 
 use super::Association;
 use crate::auth::{Authentication, KeyError};
+use crate::endpoint::AssociationMut;
 
 impl Association {
     /// Whether both ends support authentication (RFC 4895).
@@ -11,7 +12,9 @@ impl Association {
     pub fn is_authenticated(&self) -> bool {
         self.authentication.is_some() && self.extensions.agreed(kind::AUTH)
     }
+}
 
+impl AssociationMut<'_> {
     /// The endpoint pair shared keys, to change them; `None` if neither end requires more than address changes to be authenticated.
     pub fn authentication_keys(&mut self) -> Option<AuthenticationKeys<'_>> {
         let authentication = self.authentication.as_deref_mut();

@@ -187,7 +187,7 @@ impl<A: PathModel> CongestionControl for Modelled<A> {
                 state.rate.on_timeout(loss.bytes);
                 self.algorithm.on_timeout(&mut state.model, path);
             }
-            LossCause::FastRetransmit => {
+            LossCause::FastRetransmit | LossCause::Mark => {
                 let left = path.in_flight.saturating_sub(loss.bytes);
                 let delivered = state.rate.delivered();
                 self.algorithm.on_recovery(&mut state.model, left, delivered);
