@@ -88,12 +88,7 @@ impl Association {
             if let Some((path, size)) = self.transfer.write_unplanned(header, buffer, may_probe, now) {
                 return Some(transmit(self, path, size));
             }
-            let parts = Parts {
-                state: &self.state,
-                control: &self.control,
-                addresses: &self.addresses,
-                transfer: &mut self.transfer,
-            };
+            let parts = Parts::new(&self.state, &self.control, &self.addresses, &mut self.transfer);
             let Some(plan) = plan::next(parts, now) else {
                 self.transfer.policies.path_scheduler.on_round();
                 return None;
@@ -163,12 +158,8 @@ fn more_for_the_same_path(
         if first_plan.lead.is_some() || first_plan.oversize.is_some() {
             break;
         }
-        let parts = Parts {
-            state: &association.state,
-            control: &association.control,
-            addresses: &association.addresses,
-            transfer: &mut association.transfer,
-        };
+        let (state, control) = (&association.state, &association.control);
+        let parts = Parts::new(state, control, &association.addresses, &mut association.transfer);
         let Some(plan) = plan::next(parts, now) else {
             break;
         };

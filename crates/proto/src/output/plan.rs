@@ -59,10 +59,26 @@ impl TransmitPlan {
 
 /// The parts of an association from which a packet is made.
 pub(super) struct Parts<'a> {
-    pub(super) state: &'a State,
-    pub(super) control: &'a Control,
-    pub(super) addresses: &'a Addresses,
-    pub(super) transfer: &'a mut Transfer,
+    state: &'a State,
+    control: &'a Control,
+    addresses: &'a Addresses,
+    transfer: &'a mut Transfer,
+}
+
+impl<'a> Parts<'a> {
+    pub(super) const fn new(
+        state: &'a State,
+        control: &'a Control,
+        addresses: &'a Addresses,
+        transfer: &'a mut Transfer,
+    ) -> Self {
+        Self {
+            state,
+            control,
+            addresses,
+            transfer,
+        }
+    }
 }
 
 /// Plans the next packet; `None` if nothing may be sent now.
