@@ -90,6 +90,10 @@ impl Op {
                 let mtu = LinkChange::Mtu(bytes.into());
                 simulation.happens(Step::Change(path % paths, mtu));
             }
+            Self::Hole { path, bytes } if shape.survives_holes() => {
+                let largest = if bytes == 0 { u32::MAX } else { bytes.into() };
+                simulation.happens(Step::Change(path % paths, LinkChange::Hole(largest)));
+            }
             Self::Leave { side, path } if simulation.host(side).addresses().len() > 1 => {
                 simulation.happens(Step::Leave(side, path % paths));
             }

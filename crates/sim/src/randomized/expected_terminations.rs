@@ -117,7 +117,7 @@ impl ExpectedTerminations {
                 path.was_left = true;
             }
             Op::Join { side, path } => self.impaired[path % paths].left[side.index()] = false,
-            Op::Mtu { path, .. } => self.impaired[path % paths].narrow = true,
+            Op::Mtu { path, .. } | Op::Hole { path, .. } => self.impaired[path % paths].narrow = true,
             Op::Shutdown { .. } => self.shut_down = true,
             Op::Abort { side } => self.aborted[side.index()] = true,
             Op::Read { pace, .. } => self.is_slow |= pace != u32::MAX,

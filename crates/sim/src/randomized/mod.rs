@@ -125,6 +125,7 @@ impl RandomizedTest {
         for path in 0..self.shape.paths.len() {
             simulation.happens(Step::Heal(path));
             simulation.happens(Step::Change(path, LinkChange::Mtu(WIDE)));
+            simulation.happens(Step::Change(path, LinkChange::Hole(u32::MAX)));
             for side in Side::BOTH {
                 apply::disturb(simulation, (path, side), [0; 4]);
                 simulation.happens(Step::Join(side, path));

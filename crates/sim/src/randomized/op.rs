@@ -123,6 +123,14 @@ pub enum Op {
         /// The largest IP packet in bytes.
         bytes: u16,
     },
+    /// A path begins to drop packets above a size, even if IP may fragment them, or stops doing so. Ignored where the sides would not
+    /// detect it, or could not send chunks that have become too large.
+    Hole {
+        /// Path.
+        path: usize,
+        /// The largest IP packet in bytes; 0 for all sizes.
+        bytes: u16,
+    },
     /// A side removes an address (RFC 5061), unless it is its last one.
     Leave {
         /// Side.
@@ -217,7 +225,7 @@ impl Op {
     pub(super) fn draw(rng: &mut Rng, shape: &Shape) -> Self {
         let side = *pick(rng, &Side::BOTH);
         let path = rng.below(shape.paths.len() as u64) as usize;
-        match rng.below(1_070) {
+        match rng.below(1_085) {
             0..350 => Self::Advance {
                 millis: *pick(rng, &[0, 1, 7, 30, 100, 300, 1_000, 3_000]),
             },
@@ -247,6 +255,10 @@ impl Op {
             975..985 => Self::Shutdown { side },
             985..991 => Self::Abort { side },
             1_000..1_070 => Self::draw_change(rng, side, path),
+            1_070..1_085 => Self::Hole {
+                path,
+                bytes: *pick(rng, &[0, 1_280, 1_300, 1_400]),
+            },
             _ => Self::Restart,
         }
     }

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use anabranch_netsim::link::QueueConfig;
 use anabranch_netsim::{LinkConfig, topology};
-use anabranch_policy::catalog::{AddIpChoice, CATALOG, PathMtuChoice, RtoChoice};
+use anabranch_policy::catalog::{AddIpChoice, CATALOG, OversizeChoice, PathMtuChoice, RtoChoice};
 use anabranch_policy::options::RtoParameters;
 use anabranch_policy::{PROFILES, PolicyRecipe};
 use anabranch_proto::{AssociationConfig, DEFAULT_PORT, ErrorDetection};
@@ -138,6 +138,13 @@ impl Shape {
     /// Whether packets have a checksum of zero (RFC 9653).
     pub(super) const fn lacks_checksums(&self) -> bool {
         self.near.zero_checksum && self.far.zero_checksum
+    }
+
+    /// Whether both sides find smaller packet sizes and divide chunks that have become too large, so that holes do not stop a
+    /// transfer.
+    pub(super) fn survives_holes(&self) -> bool {
+        let divides = |side: &SideShape| matches!(side.recipe().oversize, OversizeChoice::Split(_));
+        self.searches_sizes() && divides(&self.near) && divides(&self.far)
     }
 
     pub(super) const fn may_restart(&self) -> bool {

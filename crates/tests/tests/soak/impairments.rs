@@ -1,5 +1,5 @@
-//! Random impairments of the network: cuts, loss, reordering, duplication, corruption, changes of rate and delay, NAT
-//! rebinding.
+//! Random impairments of the network: cuts, loss, reordering, duplication, corruption, changes of rate and delay, drops of large
+//! packets, NAT rebinding.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -61,7 +61,7 @@ impl Impairments {
         if let Some((impaired, _)) = self.impaired.take_if(|(_, until)| *until <= network.now()) {
             self.restore(network, impaired);
         }
-        match self.rng.below(32) {
+        match self.rng.below(36) {
             0..4 if self.impaired.is_none() => {
                 self.select_impaired(network, path);
                 self.change(network, path, &LinkChange::Cut);
@@ -87,6 +87,11 @@ impl Impairments {
                 let outside = SocketAddr::new(inside.ip(), 20_000 + self.rng.below(1_000) as u16);
                 network.rebind(inside, outside);
             }
+            32..34 => {
+                let size = 1_280 + self.rng.below(200) as u32;
+                self.change(network, path, &LinkChange::Hole(size));
+            }
+            34 => self.change(network, path, &LinkChange::Hole(u32::MAX)),
             _ => {}
         }
     }
@@ -106,6 +111,7 @@ impl Impairments {
 
     fn restore(&self, network: &mut Network<SoakHost>, path: usize) {
         self.change(network, path, &LinkChange::Heal);
+        self.change(network, path, &LinkChange::Hole(u32::MAX));
         self.change(network, path, &LinkChange::Rate(Some(self.rates[path])));
         self.set_impairments(network, path, [0; 4]);
     }
