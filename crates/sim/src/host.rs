@@ -170,8 +170,9 @@ impl SctpHost {
         now: Instant,
         act: impl FnOnce(&mut Association) -> Result<(), AddressError>,
     ) -> Result<(), AddressError> {
-        let newest = self.conversations.keys().next_back().copied();
-        let acted = newest.and_then(|id| self.talk(now, id, |_, association| act(association)));
+        let acted = self
+            .newest_id()
+            .and_then(|id| self.talk(now, id, |_, association| act(association)));
         acted.unwrap_or(Ok(()))
     }
 
@@ -193,14 +194,27 @@ impl SctpHost {
         self.conversations.get(&id)
     }
 
-    /// The newest association.
+    /// The newest association. A restart of the peer makes an association newer than those that were set up before it: an INIT from
+    /// another address may have set up one that the peer does not know any more.
     pub(crate) fn newest(&self) -> Option<&Association> {
-        self.association(self.associations().next_back()?)
+        self.association(self.newest_id()?)
     }
 
     /// The application on the newest association.
     pub(crate) fn newest_conversation(&self) -> Option<&Conversation> {
-        self.conversation(self.associations().next_back()?)
+        self.conversation(self.newest_id()?)
+    }
+
+    fn newest_id(&self) -> Option<AssociationId> {
+        let all = self.conversations.iter();
+        let newest = all.reduce(|newest, next| {
+            if newest.1.restarted_since(next.1) {
+                newest
+            } else {
+                next
+            }
+        });
+        newest.map(|(id, _)| *id)
     }
 
     /// All associations so far, oldest first, except dropped ones.

@@ -42,6 +42,10 @@ pub struct Conversation {
     events: Vec<(Instant, Event)>,
     /// The first message that was abandoned although it may not be.
     abandonment_error: Option<DeliveryError>,
+    /// When the association was set up.
+    set_up_at: Option<Instant>,
+    /// When the peer last restarted.
+    restarted_at: Option<Instant>,
 }
 
 impl Conversation {
@@ -100,6 +104,11 @@ impl Conversation {
 
     /// Handles an event of an association that no longer exists.
     pub(crate) fn note(&mut self, now: Instant, event: Event) {
+        match event {
+            Event::Connected { .. } => self.set_up_at = Some(now),
+            Event::Restarted { .. } => self.restarted_at = Some(now),
+            _ => {}
+        }
         if let Event::Abandoned { message, sent, .. } = event {
             let error = self.outbox.note_abandoned(message, sent).err();
             self.abandonment_error = self.abandonment_error.take().or(error);
@@ -190,6 +199,11 @@ impl Conversation {
     #[must_use]
     pub fn events(&self) -> &[(Instant, Event)] {
         &self.events
+    }
+
+    /// Whether the peer restarted since `other`, a later association with it, was set up or restarted.
+    pub(crate) fn restarted_since(&self, other: &Self) -> bool {
+        other.set_up_at.is_some() && self.restarted_at > other.set_up_at.max(other.restarted_at)
     }
 
     /// The workloads.

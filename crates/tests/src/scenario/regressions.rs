@@ -256,3 +256,40 @@ fn abandoned_message_gives_up_the_turn_of_its_stream() {
     };
     holds(shape, vec![expires, stays]);
 }
+
+/// The far end had removed an address, so the INIT from the restarted peer's other address set up a second association. The next
+/// restart replaced the first one.
+#[test]
+fn restart_of_the_older_of_two_associations_is_followed() {
+    let mut shape = pair(vec![path(100_000, 0), path(10_000, 1)]);
+    shape.seed = 5_855;
+    shape.encapsulated = false;
+    shape.restarts = true;
+    shape.max_message = 1_500;
+    for side in [&mut shape.near, &mut shape.far] {
+        side.rto = [1_000, 400, 10_000];
+    }
+    let ops = vec![
+        Op::Advance { millis: 1 },
+        Op::Lose {
+            path: 0,
+            toward: Side::Near,
+            packets: 5,
+        },
+        Op::Leave {
+            side: Side::Far,
+            path: 1,
+        },
+        Op::Restart,
+        Op::Send {
+            side: Side::Near,
+            stream: 0,
+            bytes: 1,
+            count: 1,
+            unordered: false,
+        },
+        Op::Advance { millis: 1_500 },
+        Op::Restart,
+    ];
+    holds(shape, ops);
+}
