@@ -1,5 +1,7 @@
 //! Profiles: named recipes, one for daily use and one for each paper.
 
+use core::time::Duration;
+
 use crate::ack::DelayParameters;
 use crate::buffer::{Counting, SplitParameters};
 use crate::burst::MaxBurstParameters;
@@ -11,7 +13,7 @@ use crate::catalog::{
     TailProbeChoice,
 };
 use crate::congestion::{CmtParameters, CoupledParameters, CubicParameters, Growth, RenoParameters};
-use crate::failover::{ErrorLimits, PeerErrors, PotentiallyFailedParameters};
+use crate::failover::{ErrorLimits, FastFailoverParameters, PeerErrors, PotentiallyFailedParameters};
 use crate::loss::{FastRetransmitOnce, MissCountParameters};
 use crate::options::{MtuSearchParameters, ProbingParameters, RtoParameters};
 use crate::parameters::NoParameters;
@@ -89,7 +91,7 @@ pub const PROFILES: &[Profile] = &[
 
 impl PolicyRecipe {
     /// The recommended choices: fast paths first unless they would be blocked, CUBIC and pacing on each path, failures
-    /// detected after one timeout.
+    /// detected within two round trips if another path works, otherwise after one timeout.
     ///
     /// Where buffers are small compared with the delay of the slow path, a fast path that shares them with a slow one is
     /// slower than alone. BLEST leaves the slow path out when it would block the fast one, and chunks that block a buffer
@@ -115,12 +117,15 @@ impl PolicyRecipe {
                 ties: Ties::Own,
                 ..TieParameters::DEFAULT
             }),
-            failover: FailoverChoice::PotentiallyFailed(PotentiallyFailedParameters {
-                limits: ErrorLimits {
-                    peer_errors: PeerErrors::Best,
-                    ..ErrorLimits::DEFAULT
+            failover: FailoverChoice::FastFailover(FastFailoverParameters {
+                errors: PotentiallyFailedParameters {
+                    limits: ErrorLimits {
+                        peer_errors: PeerErrors::Best,
+                        ..ErrorLimits::DEFAULT
+                    },
+                    ..PotentiallyFailedParameters::DEFAULT
                 },
-                ..PotentiallyFailedParameters::DEFAULT
+                slack: Duration::from_millis(75),
             }),
             probing: ProbingChoice::Frequent(ProbingParameters::DEFAULT),
             interleaving: InterleavingChoice::Off(NoParameters),

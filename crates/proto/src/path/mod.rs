@@ -125,13 +125,18 @@ impl Path {
         sending.is_some_and(|sending| sending.one_at_a_time && sending.t3.expires().is_some())
     }
 
-    /// Whether no packet was received on the path for SRTT plus four times RTTVAR, or plus [`LEAST_SILENCE`] if that is
-    /// longer, and at most for the RTO. RTO.Min is not needed, because it allows for delayed acknowledgements.
+    /// Whether no packet was received on the path within [`Path::patience`].
     pub(crate) fn is_silent(&self, now: Instant) -> bool {
+        self.heard_at
+            .is_none_or(|heard_at| heard_at + self.patience() < now)
+    }
+
+    /// Time within which an answer on the path is expected: SRTT plus four times RTTVAR, or plus [`LEAST_SILENCE`] if that is longer, and at
+    /// most the RTO. RTO.Min is not needed, because it allows for delayed acknowledgements.
+    pub(crate) fn patience(&self) -> Duration {
         let varied = |smoothed| smoothed + (self.rtt.variation() * 4).max(LEAST_SILENCE);
         let timeout = self.rtt.rto_without_back_off();
-        let patience = self.rtt.smoothed().map_or(timeout, varied).min(timeout);
-        self.heard_at.is_none_or(|heard_at| heard_at + patience < now)
+        self.rtt.smoothed().map_or(timeout, varied).min(timeout)
     }
 
     /// Whether data or a heartbeat was acknowledged within the last RTO.

@@ -4,7 +4,7 @@
 //!            begin                 base confirmed                 nothing left to try
 //! Disabled ────────▶ Base ────────────────────────▶ Searching ───────────────────────▶ Complete
 //!                     │ ▲                            │  ▲   ▲                            │  │
-//!          three lost │ │                            │  │   └──── after 600 s ───────────┘  │
+//!          three lost │ │                            │  │   └──── after 10 to 600 s ─────┘  │
 //!                     ▼ │             data was lost  │  │                                   │
 //!                   Error                            ▼  │ still fits                        │
 //!                     │ ▲                           Doubted ◀─────── data was lost ─────────┘
@@ -12,17 +12,22 @@
 //!                     └▶ Searching                   └─▶ Base, if three are lost: a black hole
 //! ```
 //!
+//! T3 leaves open whether packets were too large. So that data does not wait until three probes are lost, the base size is used while
+//! `Doubted` is undecided, as soon as the first probe is not acknowledged within a round trip (ADR 0090).
+//!
 //! Sizes are those of IP packets with headers. Packets larger than [`PathMtu::size`] are sent only as probes. A lost probe counts
 //! neither as an error of the path nor as a sign of congestion (RFC 8899 §3).
 
 use core::time::Duration;
 
-use anabranch_types::Instant;
+use anabranch_types::{Instant, earliest};
 
 /// Probes of one size that are lost before that size counts as too large (MAX_PROBES, RFC 8899 §5.1.2).
 const MAX_PROBES: u8 = 3;
 /// PROBE_TIMER "MUST NOT be smaller than 1 second" (RFC 8899 §5.1.1).
 const SHORTEST_PROBE_TIMER: Duration = Duration::from_secs(1);
+/// Time until a larger size is probed again after a search; doubled each time up to PMTU_RAISE_TIMER (ADR 0090).
+const FIRST_RAISE: Duration = Duration::from_secs(10);
 /// Pause before the base is tried again after it failed; doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// Common link MTUs, which are probed before other sizes in the remaining range.
@@ -54,7 +59,22 @@ pub(crate) struct PathMtu {
     too_large: u32,
     /// Time at which a larger size is probed again.
     raise_at: Option<Instant>,
+    /// The last time between two such searches; zero before the first.
+    raise_wait: Duration,
+    /// Use of the base size in [`State::Doubted`].
+    fallback: Fallback,
     state: State,
+}
+
+/// Use of the base size while the size in use is doubted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fallback {
+    /// The size in use is kept.
+    No,
+    /// The base size will be used if the next probe is not acknowledged soon.
+    Wanted,
+    /// The base size will be used at this time.
+    At(Instant),
 }
 
 /// The states of RFC 8899 §5.2, and `Doubted`.
@@ -79,6 +99,10 @@ enum State {
 struct Probe {
     size: u16,
     lost: u8,
+    /// Losses that do not count, because nothing else was acknowledged either.
+    uncounted: u8,
+    /// When it was last sent.
+    sent_at: Instant,
     timer: Timer,
     /// The nonce, the same for all probes of this size, so that a late HEARTBEAT ACK counts.
     nonce: Option<u64>,
@@ -97,6 +121,8 @@ impl Probe {
         Self {
             size,
             lost: 0,
+            uncounted: 0,
+            sent_at: due,
             timer: Timer::Due(due),
             nonce: None,
         }
@@ -119,6 +145,8 @@ impl PathMtu {
             size,
             too_large: u32::MAX,
             raise_at: None,
+            raise_wait: Duration::ZERO,
+            fallback: Fallback::No,
             state: State::Disabled,
         }
     }
@@ -161,7 +189,11 @@ impl PathMtu {
             state => {
                 let mut timer = state.probe().map(|probe| probe.timer);
                 timer.take_if(|timer| !are_tried && matches!(timer, Timer::Due(_)));
-                timer.map(Timer::moment)
+                let fallback = match self.fallback {
+                    Fallback::At(at) => Some(at),
+                    Fallback::No | Fallback::Wanted => None,
+                };
+                earliest([timer.map(Timer::moment), fallback])
             }
         }
     }
@@ -172,11 +204,16 @@ impl PathMtu {
         matches!(probe.timer, Timer::Due(at) if at <= now).then_some(probe.size)
     }
 
-    /// Notes that the probe is sent; returns its nonce, which is `fresh` unless an earlier probe of this size has another one.
-    pub(crate) fn sent(&mut self, fresh: u64, rto: Duration, now: Instant) -> u64 {
+    /// Notes that the probe is sent, whose answer is expected within `round_trip`; returns its nonce, which is `fresh` unless an earlier
+    /// probe of this size has another one.
+    pub(crate) fn sent(&mut self, fresh: u64, rto: Duration, round_trip: Duration, now: Instant) -> u64 {
+        if self.fallback == Fallback::Wanted {
+            self.fallback = Fallback::At(now + round_trip);
+        }
         let Some(probe) = self.state.probe_mut() else {
             return fresh;
         };
+        probe.sent_at = now;
         probe.timer = Timer::Overdue(now + rto.max(SHORTEST_PROBE_TIMER));
         *probe.nonce.get_or_insert(fresh)
     }
@@ -191,22 +228,57 @@ impl PathMtu {
         true
     }
 
-    /// Handles a deadline that has passed.
-    pub(crate) fn on_timer(&mut self, now: Instant) {
+    /// Handles a deadline that has passed; `passed_at` is when something sent on the path was last acknowledged.
+    pub(crate) fn on_timer(&mut self, passed_at: Option<Instant>, now: Instant) {
+        if matches!(self.fallback, Fallback::At(at) if at <= now) {
+            self.fall_back();
+        }
         let is_overdue = |probe: &Probe| matches!(probe.timer, Timer::Overdue(at) if at <= now);
         if matches!(self.state, State::Complete) {
             if self.raise_at.take_if(|raise_at| *raise_at <= now).is_some() {
                 self.too_large = u32::MAX;
                 self.look_further(now);
             }
-        } else if self.state.probe().is_some_and(is_overdue) {
-            self.lost_one(now);
+        } else if let Some(probe) = self.state.probe().filter(|probe| is_overdue(probe)) {
+            let carries_others = passed_at.is_some_and(|passed_at| passed_at >= probe.sent_at);
+            self.lost_one(carries_others, now);
+        }
+    }
+
+    /// Handles the acknowledgement of other packets of the path: a probe that pauses because of an outage is sent at once.
+    pub(crate) const fn carried_others(&mut self, now: Instant) {
+        if let Some(probe) = self.state.probe_mut()
+            && probe.uncounted > 0
+            && matches!(probe.timer, Timer::Due(_))
+        {
+            probe.timer = Timer::Due(now);
+        }
+    }
+
+    /// Uses the base size until the size in use is confirmed or refuted.
+    fn fall_back(&mut self) {
+        self.fallback = Fallback::No;
+        if let (State::Doubted(_), Some(search)) = (self.state, self.search) {
+            self.size = self.size.min(search.base);
+        }
+    }
+
+    /// Suspects a black hole because T3 expired: nothing in flight was acknowledged.
+    pub(crate) fn doubt_after_timeout(&mut self, now: Instant) {
+        if matches!(self.state, State::Doubted(_)) {
+            self.fall_back();
+        } else {
+            self.doubt(now);
+            if matches!(self.state, State::Doubted(_)) {
+                self.fallback = Fallback::Wanted;
+            }
         }
     }
 
     /// Suspects a black hole after a loss that congestion does not explain well. The loss counts like that of a first probe.
     pub(crate) fn doubt(&mut self, now: Instant) {
         if let State::Complete | State::Searching(_) = self.state {
+            self.fallback = Fallback::No;
             self.state = State::Doubted(Probe {
                 lost: 1,
                 ..Probe::new(self.size, now)
@@ -244,12 +316,20 @@ impl PathMtu {
         !matches!(self.state, State::Disabled)
     }
 
-    fn lost_one(&mut self, now: Instant) {
+    /// Handles the loss of a probe. It counts only if the path `carries_others`: in an outage all sizes are lost. Then the pauses between
+    /// probes grow, until [`PathMtu::carried_others`] ends them.
+    fn lost_one(&mut self, carries_others: bool, now: Instant) {
         let error_pause = matches!(self.state, State::Error(_));
         let longest = self.search.map_or(Duration::MAX, |search| search.raise_after);
         let Some(probe) = self.state.probe_mut() else {
             return;
         };
+        if !error_pause && !carries_others {
+            let pause = FIRST_PAUSE * (1 << probe.uncounted.min(6));
+            probe.uncounted = probe.uncounted.saturating_add(1);
+            probe.timer = Timer::Due(now + pause.min(longest));
+            return;
+        }
         probe.lost = probe.lost.saturating_add(1);
         if error_pause {
             let pause = FIRST_PAUSE.saturating_mul(1 << probe.lost.min(20)).min(longest);
@@ -270,15 +350,21 @@ impl PathMtu {
                 self.too_large = u32::from(probe.size);
                 self.look_further(now);
             }
-            // A black hole: back to the base size, which passes nearly everywhere.
-            State::Doubted(_) | State::Complete => {
-                self.too_large = u32::from(self.size);
-                self.begin_at_base(now);
-            }
+            // Back to the base size, which passes nearly everywhere.
+            State::Doubted(Probe { size, .. }) => self.black_hole(size, now),
+            State::Complete => self.black_hole(self.size, now),
         }
     }
 
+    /// Handles a black hole: packets of `size`, which was in use, do not pass any more.
+    fn black_hole(&mut self, size: u16, now: Instant) {
+        self.too_large = u32::from(size);
+        (self.raise_at, self.raise_wait) = (None, Duration::ZERO);
+        self.begin_at_base(now);
+    }
+
     fn begin_at_base(&mut self, now: Instant) {
+        self.fallback = Fallback::No;
         if let Some(search) = self.search {
             self.size = search.base;
             if self.too_large <= u32::from(search.base) {
@@ -298,12 +384,16 @@ impl PathMtu {
 
     fn look_further(&mut self, now: Instant) {
         let Some(search) = self.search else { return };
+        self.fallback = Fallback::No;
         self.state = match self.next_size(search.max) {
             Some(size) => State::Searching(Probe::new(size, now)),
             None => {
                 let below = self.size < search.max;
-                let raise_at = self.raise_at.filter(|at| *at > now);
-                self.raise_at = below.then(|| raise_at.unwrap_or(now + search.raise_after));
+                self.raise_at.take_if(|at| *at <= now || !below);
+                if below && self.raise_at.is_none() {
+                    self.raise_wait = (self.raise_wait * 2).max(FIRST_RAISE).min(search.raise_after);
+                    self.raise_at = Some(now + self.raise_wait);
+                }
                 State::Complete
             }
         };

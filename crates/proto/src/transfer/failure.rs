@@ -210,8 +210,11 @@ impl Transfer {
         machinery.counters.rare().suspicions += 1;
         machinery.probes.asked(now);
         self.send_heartbeat(path, now);
-        self.set_reachability(path, Reachability::PotentiallyFailed)
-            .unwrap_or_default()
+        // As after T3: heartbeats may pass that are smaller than the data.
+        self.damp(path, now);
+        let effects = self.doubt_mtu_after_timeout(path, now);
+        let failed = self.set_reachability(path, Reachability::PotentiallyFailed);
+        effects.then(failed.unwrap_or_default())
     }
 
     /// Confirms `path`, as the handshake has shown that the peer receives there (RFC 9260 §5.4). It becomes the primary path if that

@@ -36,13 +36,27 @@ impl Transfer {
         self.change_mtu(path, |mtu| mtu.answered(nonce, now))
     }
 
-    /// Suspects that packets are too large for `path`, because a retransmission was lost or T3 has expired.
+    /// Suspects that packets are too large for `path`, because a retransmission was lost.
     pub(super) fn doubt_mtu(&mut self, path: PathId, now: Instant) -> Effects {
         self.change_mtu(path, |mtu| mtu.doubt(now)).1
     }
 
+    /// Suspects that packets are too large for `path`, because T3 has expired.
+    pub(super) fn doubt_mtu_after_timeout(&mut self, path: PathId, now: Instant) -> Effects {
+        self.change_mtu(path, |mtu| mtu.doubt_after_timeout(now)).1
+    }
+
+    /// Handles the timer of the search. If the size falls, data in flight was too large for the path, and is retransmitted now and not
+    /// when T3, which has backed off, expires.
     pub(super) fn mtu_timer(&mut self, path: PathId, now: Instant) -> Effects {
-        self.change_mtu(path, |mtu| mtu.on_timer(now)).1
+        let machinery = self.paths.path(path);
+        let passed_at = machinery.acked_at.max(machinery.answered_at);
+        let before = machinery.mtu.size();
+        let effects = self.change_mtu(path, |mtu| mtu.on_timer(passed_at, now)).1;
+        if self.paths.path(path).mtu.size() < before && self.sender.in_flight(path) > 0 {
+            self.send_again(path, now);
+        }
+        effects
     }
 
     /// Handles a packet that was too large for the path with these addresses; `largest` is the size of IP packets that would pass,
@@ -64,8 +78,11 @@ impl Transfer {
     ) -> Option<(PathId, usize)> {
         let (path, limit) = self.paths.mtu_probe_due(now)?;
         let fresh = self.secrets.number();
-        let rto = self.paths.fact(path).rto;
-        let nonce = self.paths.path_mut(path).mtu.sent(fresh, rto, now);
+        let machinery = self.paths.path_mut(path);
+        // Without back-off: after an outage the probe is repeated soon.
+        let rto = machinery.rtt.rto_without_back_off();
+        let round_trip = machinery.patience();
+        let nonce = machinery.mtu.sent(fresh, rto, round_trip, now);
         let info = HeartbeatInfo { path, nonce }.encode();
         let mut builder = PacketBuilder::new(buffer, header, limit.into());
         let pushed = builder.push(&Heartbeat { info: &info }).and_then(|()| {

@@ -68,6 +68,6 @@ impl Transfer {
         let window = self.policies.congestion.cwnd(path);
         let (facts, machinery) = self.paths.both_mut(path);
         machinery.sending.make_mut().one_at_a_time = window <= u64::from(facts.max_data_chunk);
-        self.doubt_mtu(path, now)
+        self.doubt_mtu_after_timeout(path, now)
     }
 }

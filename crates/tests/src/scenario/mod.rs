@@ -43,6 +43,7 @@ mod sack_handling;
 mod sack_length;
 mod sack_paths;
 mod shutdown;
+mod silence;
 mod stream_mapping;
 mod stream_schedulers;
 mod streams;

@@ -22,6 +22,8 @@ struct Fixture {
     now: Instant,
     /// MTU of the path.
     carries: u16,
+    /// When something was last acknowledged.
+    passed_at: Option<Instant>,
     /// The number of probes still to be lost to congestion although they fit.
     congested: u32,
     probes: Vec<u16>,
@@ -33,6 +35,7 @@ impl Fixture {
             mtu: PathMtu::searching(search),
             now: Instant::ZERO,
             carries,
+            passed_at: Some(Instant::MAX),
             congested: 0,
             probes: Vec::new(),
         };
@@ -40,12 +43,12 @@ impl Fixture {
         fixture
     }
 
-    /// Advances time until no timer expires within 300 seconds.
+    /// Advances time until no timer expires within five seconds, so that no larger size is probed again.
     fn settles(&mut self) {
         while self
             .mtu
             .deadline(true)
-            .is_some_and(|deadline| deadline < self.now + Duration::from_secs(300))
+            .is_some_and(|deadline| deadline < self.now + Duration::from_secs(5))
         {
             self.steps();
         }
@@ -54,7 +57,7 @@ impl Fixture {
     fn steps(&mut self) {
         if let Some(size) = self.mtu.due(self.now) {
             self.probes.push(size);
-            let nonce = self.mtu.sent(u64::from(size), RTO, self.now);
+            let nonce = self.mtu.sent(u64::from(size), RTO, ROUND_TRIP, self.now);
             if size <= self.carries && self.congested == 0 {
                 self.now += ROUND_TRIP;
                 assert!(self.mtu.answered(nonce, self.now));
@@ -64,7 +67,7 @@ impl Fixture {
         }
         if let Some(deadline) = self.mtu.deadline(true) {
             self.now = self.now.max(deadline);
-            self.mtu.on_timer(self.now);
+            self.mtu.on_timer(self.passed_at, self.now);
         }
     }
 
@@ -118,11 +121,11 @@ fn lost_probe_is_repeated() {
 fn late_probe_ack_counts_while_its_size_is_probed() {
     let mut mtu = PathMtu::searching(SEARCH);
     mtu.begin(Instant::ZERO);
-    let first = mtu.sent(7, RTO, Instant::ZERO);
+    let first = mtu.sent(7, RTO, ROUND_TRIP, Instant::ZERO);
     let overdue = mtu.deadline(true).unwrap();
     assert_eq!(overdue, Instant::ZERO + Duration::from_secs(1));
-    mtu.on_timer(overdue);
-    let second = mtu.sent(8, RTO, overdue);
+    mtu.on_timer(Some(overdue), overdue);
+    let second = mtu.sent(8, RTO, ROUND_TRIP, overdue);
     assert_eq!(first, second);
     assert!(!mtu.answered(8, overdue), "nobody was told this nonce");
     assert!(mtu.answered(first, overdue));
@@ -131,14 +134,69 @@ fn late_probe_ack_counts_while_its_size_is_probed() {
 }
 
 #[test]
-fn raised_mtu_is_found_after_ten_minutes() {
+fn larger_sizes_are_probed_again_after_10_s_to_600_s() {
     let mut fixture = Fixture::new(SEARCH, 1_300);
     fixture.finds(1_280);
-    let raise = fixture.mtu.deadline(true).expect("a larger size is tried again");
-    assert!(raise > fixture.now + Duration::from_secs(590));
+    let mut waits = Vec::new();
+    for _ in 0..9 {
+        let raise = fixture.mtu.deadline(true).expect("a larger size is tried again");
+        waits.push((raise - fixture.now).as_secs());
+        fixture.now = raise;
+        fixture.steps();
+        fixture.settles();
+    }
+    assert_eq!(waits, [10, 20, 40, 80, 160, 320, 600, 600, 600]);
     fixture.carries = 1_500;
-    fixture.now = raise;
-    fixture.mtu.on_timer(raise);
+    fixture.now = fixture.mtu.deadline(true).expect("a larger size is tried again");
+    fixture.steps();
+    fixture.finds(1_500);
+}
+
+#[test]
+fn lost_probes_of_an_outage_do_not_count() {
+    let mut fixture = Fixture::new(SEARCH, 1_500);
+    fixture.settles();
+    fixture.mtu.doubt_after_timeout(fixture.now);
+    fixture.passed_at = None;
+    fixture.carries = 0;
+    let before = fixture.probes.len();
+    let began_at = fixture.now;
+    for _ in 0..30 {
+        fixture.steps();
+    }
+    let outage = fixture.now - began_at;
+    assert!(outage > Duration::from_secs(500), "{outage:?}");
+    assert_eq!(fixture.probes.split_off(before), [1_500; 15]);
+    assert_eq!(fixture.mtu.size(), SEARCH.base);
+
+    fixture.carries = 1_500;
+    fixture.mtu.carried_others(fixture.now);
+    assert_eq!(fixture.mtu.due(fixture.now), Some(1_500));
+    fixture.finds(1_500);
+}
+
+#[test]
+fn base_size_is_used_a_round_trip_after_a_timeout_until_the_size_is_confirmed() {
+    let mut fixture = Fixture::new(SEARCH, 1_500);
+    fixture.settles();
+    fixture.mtu.doubt_after_timeout(fixture.now);
+    let nonce = fixture.mtu.sent(1, RTO, ROUND_TRIP, fixture.now);
+    assert_eq!(fixture.mtu.size(), 1_500);
+    assert_eq!(fixture.mtu.deadline(true), Some(fixture.now + ROUND_TRIP));
+    fixture.now += ROUND_TRIP;
+    fixture.mtu.on_timer(Some(fixture.now), fixture.now);
+    assert_eq!(fixture.mtu.size(), 1_200);
+    assert!(fixture.mtu.answered(nonce, fixture.now));
+    assert_eq!(fixture.mtu.size(), 1_500);
+}
+
+#[test]
+fn base_size_is_used_at_once_after_two_timeouts() {
+    let mut fixture = Fixture::new(SEARCH, 1_500);
+    fixture.settles();
+    fixture.mtu.doubt_after_timeout(fixture.now);
+    fixture.mtu.doubt_after_timeout(fixture.now);
+    assert_eq!(fixture.mtu.size(), 1_200);
     fixture.finds(1_500);
 }
 
@@ -194,7 +252,7 @@ fn reported_mtu_is_used_if_plausible() {
     let mut fixture = Fixture::new(SEARCH, 1_400);
     fixture.steps();
     assert_eq!(fixture.mtu.due(fixture.now), Some(1_500));
-    fixture.mtu.sent(1, RTO, fixture.now);
+    fixture.mtu.sent(1, RTO, ROUND_TRIP, fixture.now);
     fixture.mtu.refused(Some(1_500), fixture.now);
     fixture.mtu.refused(Some(9_000), fixture.now);
     fixture.mtu.refused(Some(100), fixture.now);
@@ -214,7 +272,7 @@ fn reported_mtu_is_used_if_plausible() {
 fn size_refused_by_the_interface_is_not_probed_again() {
     let mut fixture = Fixture::new(SEARCH, 1_400);
     fixture.steps();
-    fixture.mtu.sent(1, RTO, fixture.now);
+    fixture.mtu.sent(1, RTO, ROUND_TRIP, fixture.now);
     fixture.mtu.refused(None, fixture.now);
     assert_eq!(fixture.mtu.due(fixture.now), Some(1_350));
 }
