@@ -18,9 +18,10 @@
 use alloc::vec::Vec;
 
 use anabranch_policy::{PathFacts, Reachability};
-use anabranch_types::{Instant, PathAddr, PathId};
+use anabranch_types::{Instant, PathAddr, PathId, earliest};
 
 use super::Addresses;
+use super::retirement::retirement_deadline;
 use crate::path::{MAX_PATHS, Path, PathSet, covers};
 use crate::transfer::{Effects, Transfer};
 
@@ -30,12 +31,13 @@ const SILENT_ERRORS: u16 = 3;
 const MAX_UNPROVEN: u16 = 3;
 
 impl Addresses {
-    /// The time of the next call of [`Addresses::join`].
+    /// The time of the next call of [`Addresses::join`] and [`Addresses::retire_left`].
     pub(crate) fn join_deadline(&self, paths: &PathSet) -> Option<Instant> {
         if !paths.facts().iter().any(may_be_unanswered) {
             return None;
         }
-        self.next_join(paths).map(|(due_at, _)| due_at)
+        let join_at = self.next_join(paths).map(|(due_at, _)| due_at);
+        earliest([join_at, retirement_deadline(paths)])
     }
 
     /// Queues the ASCONF of a join if one is due.
@@ -151,13 +153,13 @@ impl Addresses {
         }
         let mut effects = Effects::default();
         if transfer.paths.facts().len() >= MAX_PATHS {
-            let id = longest_silent(&transfer.paths, |path| path.is_joined)?;
+            let id = longest_silent(&transfer.paths, |path| path.joined_at.is_some())?;
             effects.append(self.remove_path(transfer, id));
         }
         effects.append(transfer.add_path(pair, now)?);
         self.note_moved();
         let id = transfer.paths.between(pair)?;
-        transfer.paths.path_mut(id).is_joined = true;
+        transfer.paths.path_mut(id).joined_at = Some(now);
         // The peer may have moved away from one of the other addresses.
         for other in transfer.paths.ids().filter(|other| *other != id) {
             if transfer.paths.fact(other).is_usable() {

@@ -11,6 +11,7 @@ mod invariants;
 mod join;
 mod paths;
 mod responses;
+mod retirement;
 mod scope;
 
 use alloc::sync::Arc;

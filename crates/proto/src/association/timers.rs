@@ -43,8 +43,9 @@ impl Association {
             self.apply(effects);
         }
         if self.may_join() {
-            let effects = self.addresses.join(&mut self.transfer, now);
-            self.apply(effects);
+            let retired = self.addresses.retire_left(&mut self.transfer, now);
+            let joined = self.addresses.join(&mut self.transfer, now);
+            self.apply(retired.then(joined));
         }
         if self.transfer.sender.is_drained() {
             self.transfer.release_memory();

@@ -73,8 +73,8 @@ pub(crate) struct Path {
     pub(crate) acked_at: Option<Instant>,
     /// Time of the last packet received on it.
     pub(crate) heard_at: Option<Instant>,
-    /// Whether the peer added its remote address by an ASCONF with a wildcard address (RFC 5061 §4.2.1).
-    pub(crate) is_joined: bool,
+    /// When the peer added its remote address by an ASCONF with a wildcard address (RFC 5061 §4.2.1).
+    pub(crate) joined_at: Option<Instant>,
     pub(crate) join: Join,
     /// Time of the last HEARTBEAT ACK.
     pub(crate) answered_at: Option<Instant>,
@@ -102,7 +102,7 @@ impl Path {
             data_sent_at: None,
             acked_at: None,
             heard_at: None,
-            is_joined: false,
+            joined_at: None,
             join: Join::default(),
             answered_at: None,
             failed_at: None,

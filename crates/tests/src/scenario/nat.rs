@@ -10,7 +10,7 @@ use anabranch_sim::app::{Bulk, Conversation, Streams, Workload};
 use anabranch_sim::{Side, Step};
 use anabranch_wire::chunk::kind;
 
-use crate::fixture::{Pair, mbit, ms, secs};
+use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
 
 #[test]
 fn transfer_continues_after_nat_rebinding() {
@@ -367,9 +367,9 @@ fn nat_change_in_shutdown_received_with_data_to_send() {
     }
 }
 
-/// Each new binding of the NAT uses up a serial number of ASCONF, but no path.
+/// Each new binding of the NAT uses up a serial number of ASCONF, but no path. Two minutes later, the former bindings are forgotten.
 #[test]
-fn many_bindings_of_a_nat_leave_few_paths() {
+fn many_bindings_of_a_nat_leave_one_path_for_each_uplink() {
     let mut pair = Pair::two_paths(mbit(1), ms(20)).connected();
     for number in 0..40 {
         let outside = format!("198.51.100.{}:{}", 10 + number % 20, 40_000 + number);
@@ -378,6 +378,90 @@ fn many_bindings_of_a_nat_leave_few_paths() {
     }
     let paths = pair.bob().statistics().paths.len();
     assert!(paths <= 16, "{paths}");
+    pair.run_for(secs(120));
+    assert_eq!(pair.path_counts(), [2, 2]);
+}
+
+/// This many uplinks of Alice to one address of Bob.
+fn uplinks_to_one_address(count: usize) -> PairBuilder {
+    let link = || LinkConfig::new(mbit(1), ms(20));
+    Pair::paths([link()]).scenario(move |scenario| {
+        (1..count).fold(scenario, |scenario, _| scenario.path_to_the_same_address(link()))
+    })
+}
+
+/// Three uplinks, each behind a NAT that changes its public address every 60 s, with and without data.
+#[test]
+fn former_public_addresses_of_uplinks_are_forgotten() {
+    for sends in [false, true] {
+        let mut pair = uplinks_to_one_address(3).connected();
+        if sends {
+            pair.alice().send_forever();
+        }
+        let mut last = Vec::new();
+        for round in 0..5 {
+            last = (0..3)
+                .map(|path| format!("198.51.{path}.{round}:40001"))
+                .collect();
+            for (path, outside) in last.iter().enumerate() {
+                pair.translate_path(path, outside);
+                pair.run_for(secs(20));
+            }
+        }
+        pair.run_for(secs(120));
+        assert_eq!(pair.path_counts(), [3, 3], "sends: {sends}");
+        for outside in &last {
+            assert!(bob_uses(&mut pair, outside), "{outside}, sends: {sends}");
+        }
+    }
+}
+
+/// The private address of the second uplink, which Alice lists, is never reached.
+#[test]
+fn private_address_behind_a_nat_is_forgotten() {
+    let mut pair = uplinks_to_one_address(2).build();
+    pair.translate_path(1, "198.51.100.9:40002");
+    pair.alice().connect();
+    pair.run_for(secs(5));
+    assert_eq!(pair.path_counts(), [2, 3]);
+    pair.run_for(secs(400));
+    assert_eq!(pair.path_counts(), [2, 2]);
+    assert!(bob_uses(&mut pair, "198.51.100.9:40002"));
+}
+
+/// The peer has not joined since, so nothing suggests that it left the path.
+#[test]
+fn path_in_a_long_outage_is_kept() {
+    let mut pair = uplinks_to_one_address(2).connected();
+    pair.alice().send_forever();
+    pair.translate_path(0, "203.0.113.7:40001");
+    pair.translate_path(1, "198.51.100.9:40002");
+    pair.run_for(secs(120));
+    pair.cut_path(1);
+    pair.run_for(secs(300));
+    assert_eq!(pair.path_counts(), [2, 2]);
+    pair.heal_path(1);
+    pair.run_until(
+        |pair| pair.alice().reachability(1) == Reachability::Active,
+        ms(1_500),
+    );
+}
+
+/// During an outage of one uplink the other one gets a new public address, so Bob cannot tell which one moved.
+#[test]
+fn uplink_whose_path_was_forgotten_joins_again() {
+    let mut pair = uplinks_to_one_address(2).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(3));
+    let second = pair.bob().path(1).addr.remote.to_string();
+    pair.cut_path(1);
+    pair.run_for(secs(2));
+    pair.translate_path(0, "203.0.113.7:40001");
+    pair.run_for(secs(120));
+    assert_eq!(pair.bob().statistics().paths.len(), 1);
+    pair.heal_path(1);
+    pair.run_until(|pair| bob_uses(pair, &second), secs(31));
+    assert_eq!(pair.path_counts(), [2, 2]);
 }
 
 /// Joins on failed paths back off and count no errors: the association ends when the limit of heartbeat errors is reached.
