@@ -159,6 +159,29 @@ impl SctpHost {
         self.on_newest(now, |association| association.remove_local_address(local))
     }
 
+    /// Removes the addresses that are not the host's any more from the newest association, which refuses that while no other address is
+    /// confirmed.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Association::remove_local_address`].
+    pub fn remove_former(&mut self, now: Instant) -> Result<(), AddressError> {
+        let present = self.endpoint.local().to_vec();
+        self.on_newest(now, |association| {
+            let mut former: Vec<SocketAddr> = association
+                .path_addresses()
+                .iter()
+                .map(|path| path.local)
+                .collect();
+            former.retain(|local| !present.contains(local));
+            former.sort_unstable();
+            former.dedup();
+            former
+                .into_iter()
+                .try_for_each(|local| association.remove_local_address(local))
+        })
+    }
+
     /// The addresses that future associations use.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {

@@ -1,6 +1,6 @@
 //! Running simulation: two hosts, the network between them, and scheduled network events.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use std::io;
 
@@ -83,11 +83,7 @@ impl<T: Transport> Simulation<T> {
     /// Address of one side on a path, with the encapsulation port.
     #[must_use]
     pub fn end_of(&self, path: usize, side: Side) -> SocketAddr {
-        let ip = match side {
-            Side::Near => self.paths[path].near_addr,
-            Side::Far => self.paths[path].far_addr,
-        };
-        SocketAddr::new(ip, self.port)
+        SocketAddr::new(self.paths[path].end(side), self.port)
     }
 
     /// Current virtual time.
@@ -185,6 +181,26 @@ impl<T: Transport> Simulation<T> {
                 Change::Do(action) => action(&mut self.network),
             }
         }
+    }
+
+    /// Gives one side another address on a path now, as when an uplink moves to another network. The host adds the new address, and removes
+    /// the former one, which no packet reaches any more.
+    pub fn renumber(&mut self, side: Side, path: usize, address: IpAddr) {
+        let former = self.end_of(path, side);
+        let Self {
+            network,
+            paths,
+            hosts: [near, far],
+            ..
+        } = self;
+        for path in paths.iter_mut().filter(|path| path.end(side) == former.ip()) {
+            path.renumber(network, (*near, *far), side, address);
+        }
+        let address = SocketAddr::new(address, self.port);
+        self.act(side, |host, now| {
+            T::add_address(host, now, address);
+            T::remove_address(host, now, former);
+        });
     }
 
     /// Schedules a step of the network for time `at`.

@@ -72,6 +72,31 @@ impl Path {
         }
     }
 
+    /// Address of one end.
+    #[must_use]
+    pub const fn end(&self, side: Side) -> IpAddr {
+        match side {
+            Side::Near => self.near_addr,
+            Side::Far => self.far_addr,
+        }
+    }
+
+    /// Gives one end another address, with routes to and from it instead of the former one. Packets in flight still arrive.
+    pub fn renumber<H: Host>(
+        &mut self,
+        network: &mut Network<H>,
+        hosts: (HostId, HostId),
+        side: Side,
+        address: IpAddr,
+    ) {
+        disconnect(network, hosts, self);
+        match side {
+            Side::Near => self.near_addr = address,
+            Side::Far => self.far_addr = address,
+        }
+        connect(network, hosts, self);
+    }
+
     /// All links of the path, forward and reverse.
     pub fn links(&self) -> impl Iterator<Item = LinkId> {
         self.forward.iter().chain(&self.reverse).copied()
@@ -101,6 +126,12 @@ pub fn duplex<H: Host>(network: &mut Network<H>, config: &LinkConfig) -> (LinkId
 pub fn connect<H: Host>(network: &mut Network<H>, hosts: (HostId, HostId), path: &Path) {
     network.add_route((hosts.0, path.near_addr), &path.forward, (hosts.1, path.far_addr));
     network.add_route((hosts.1, path.far_addr), &path.reverse, (hosts.0, path.near_addr));
+}
+
+/// Removes the routes of `path` between two hosts, in both directions. Packets in flight still arrive.
+pub fn disconnect<H: Host>(network: &mut Network<H>, hosts: (HostId, HostId), path: &Path) {
+    network.remove_route(hosts.0, path.near_addr, path.far_addr);
+    network.remove_route(hosts.1, path.far_addr, path.near_addr);
 }
 
 /// One path between two hosts.

@@ -13,7 +13,8 @@
 //! ```
 //!
 //! One ASCONF is outstanding at a time (RFC 5061 §5.1.1 C1). While no path works, the outstanding one is sent as the join, whatever other
-//! requests it has. Joins count no errors: the heartbeats of the path do, so an outage ends an association no sooner.
+//! requests it has. Joins count no errors: the heartbeats of the path do, so an outage ends an association no sooner. From an
+//! address that is being added no heartbeats are sent, so joins count there if they are not answered.
 
 use alloc::vec::Vec;
 
@@ -45,15 +46,20 @@ impl Addresses {
         if !transfer.paths.facts().iter().any(may_be_unanswered) {
             return Effects::default();
         }
-        let effects = self.use_pending_addresses(transfer, now);
+        let mut effects = self.use_pending_addresses(transfer, now);
         note_proven_remotes(&mut transfer.paths);
         if let Some((due_at, path)) = self.next_join(&transfer.paths)
             && due_at <= now
         {
             let machinery = transfer.paths.path_mut(path);
             let timeout = machinery.rtt.rto_without_back_off();
+            let is_repeated = machinery.join.attempts > 0;
             machinery.join.attempt(timeout, now);
             let local = machinery.addr.local;
+            // No heartbeats are sent from an address that is being added, which would count the error.
+            if is_repeated && self.asconf_sender.coming().contains(&local) {
+                effects.append(transfer.error_on(path, now));
+            }
             let sender = &mut self.asconf_sender;
             match &mut sender.outstanding {
                 Some(asconf) => asconf.join(path),

@@ -315,3 +315,68 @@ fn address_change_is_refused_unless_established() {
             .has_event(|event| matches!(event, Event::PeerError(_)))
     );
 }
+
+/// Runs for some seconds. The hosts repeat each second what an association has refused, as drivers do.
+fn run_with_retries(pair: &mut Pair, seconds: u64) {
+    for _ in 0..seconds {
+        pair.run_for(secs(1));
+        for side in Side::BOTH {
+            pair.simulation.act(side, |host, now| {
+                let _ = host.remove_former(now);
+            });
+        }
+    }
+}
+
+#[test]
+fn only_uplink_that_is_renumbered_goes_on() {
+    for side in Side::BOTH {
+        let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
+        pair.alice().send_forever();
+        pair.run_for(secs(3));
+        for address in ["10.0.9.1", "10.0.9.2", "10.0.9.3"] {
+            pair.simulation
+                .renumber(side, 0, address.parse().expect("an address"));
+            run_with_retries(&mut pair, 12);
+            let goodput = pair.bob().goodput_in_last(secs(2));
+            assert!(goodput > mbit(8), "{side:?}, {address}: {goodput}");
+            assert_eq!(pair.path_counts(), [1, 1], "{side:?}, {address}");
+        }
+        pair.alice().stop_sending();
+        pair.deliver_all(secs(10));
+    }
+}
+
+#[test]
+fn renumbered_uplinks_of_both_sides_leave_one_path_each() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(3));
+    for round in 0..12_u8 {
+        let (side, path) = (Side::BOTH[usize::from(round % 2)], usize::from(round / 2 % 2));
+        let address = std::net::Ipv4Addr::new(10, path as u8, 9, round + 1);
+        pair.simulation.renumber(side, path, address.into());
+        run_with_retries(&mut pair, 6);
+    }
+    run_with_retries(&mut pair, 10);
+    assert_eq!(pair.path_counts(), [2, 2]);
+    let goodput = pair.bob().goodput_in_last(secs(3));
+    assert!(goodput > mbit(17), "{goodput}");
+    pair.alice().stop_sending();
+    pair.deliver_all(secs(10));
+}
+
+/// Neither end can tell the other its new address.
+#[test]
+fn association_ends_if_both_ends_of_its_only_path_are_renumbered() {
+    let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
+    pair.alice().send_messages(10, 1_000, Streams::one(0));
+    pair.run_for(secs(3));
+    for (side, address) in [(Side::Near, "10.0.8.1"), (Side::Far, "10.0.9.1")] {
+        pair.simulation
+            .renumber(side, 0, address.parse().expect("an address"));
+    }
+    run_with_retries(&mut pair, 600);
+    assert_eq!(pair.alice().close_reason(), Some(CloseReason::PeerUnreachable));
+    assert_eq!(pair.bob().close_reason(), Some(CloseReason::PeerUnreachable));
+}
