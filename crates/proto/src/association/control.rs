@@ -199,8 +199,9 @@ impl Control {
 
     pub(crate) fn take_heartbeat_ack(&mut self, path: PathId) -> Option<Box<[u8]>> {
         let waiting = &mut self.replies.active_mut()?.heartbeat_acks;
-        let front = waiting.pop_front_if(|(wanted, _)| *wanted == path)?;
-        Some(front.1)
+        let (wanted, _) = waiting.front()?;
+        let taken = (*wanted == path).then(|| waiting.pop_front()).flatten();
+        taken.map(|(_, info)| info)
     }
 
     pub(crate) fn take_error(&mut self) -> Option<Vec<u8>> {

@@ -247,6 +247,34 @@ fn refuse(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, cause
         .abort(inbound, init.initiate_tag, CauseWriter::one(cause));
 }
 
+/// Adds what both ends use to the `mandatory` parameters of an INIT ACK. Returns those that are left out where the reply has no room.
+fn declare(
+    config: &AssociationConfig,
+    agreed: Declared,
+    extensions: &Extensions,
+    vector: Option<&KeyVector>,
+    mandatory: &mut ParameterWriter,
+) -> Vec<Vec<u8>> {
+    // An INIT that declares no feature may have no room for it in its reply.
+    let features = Declared {
+        adaptation_layer: None,
+        ..agreed
+    };
+    features.push(mandatory);
+    let adaptation = Declared {
+        adaptation_layer: config.adaptation_layer,
+        ..Declared::default()
+    };
+    let mut optional = alloc::vec![one(|alone| adaptation.push(alone))];
+    if vector.is_some() {
+        handshake::push_extensions(extensions, vector, mandatory);
+    } else {
+        // The extensions matter only if the peer lists some, and then its INIT is long enough for a reply with them.
+        optional.push(one(|alone| handshake::push_extensions(extensions, None, alone)));
+    }
+    optional
+}
+
 //= rfc9260 5.1-4, 5.1-5, 5.2.1-11, 5.2.2-1, 5.2.2-6, 5.2.2-8
 fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes: &Wishes, answer: &Answer) {
     let config = &answer.config;
@@ -287,23 +315,7 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
     let sealed = endpoint.cookies.seal(&cookie, inbound.ports(), inbound.now);
     let mut mandatory = ParameterWriter::new();
     mandatory.push_state_cookie(&sealed);
-    // An INIT that declares no feature may have no room for it in its reply.
-    let features = Declared {
-        adaptation_layer: None,
-        ..declared
-    };
-    features.push(&mut mandatory);
-    let adaptation = Declared {
-        adaptation_layer: config.adaptation_layer,
-        ..Declared::default()
-    };
-    let mut optional = alloc::vec![one(|alone| adaptation.push(alone))];
-    if ours.is_some() {
-        handshake::push_extensions(&extensions, ours.as_ref(), &mut mandatory);
-    } else {
-        // The extensions matter only if the peer lists some, and then its INIT is long enough for a reply with them.
-        optional.push(one(|alone| handshake::push_extensions(&extensions, None, alone)));
-    }
+    let mut optional = declare(config, declared, &extensions, ours.as_ref(), &mut mandatory);
     optional.extend(addresses_and_unrecognized(inbound, wishes, answer));
     // A packet that needs fragmentation may never arrive, and a retransmitted INIT gets the same one.
     let path = max_packet(&inbound.arrival, config.mtu).into();

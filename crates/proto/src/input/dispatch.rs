@@ -103,18 +103,17 @@ fn one(
         }
         Chunk::ForwardTsn(chunk) => on_forward_tsn(association, &Skips::Data(chunk))?,
         Chunk::IForwardTsn(chunk) => on_forward_tsn(association, &Skips::IData(chunk))?,
+        // The INIT ACK is the only chunk of its packet (RFC 9260 §6.10), and `path` may no longer exist.
         Chunk::InitAck(chunk) => {
-            handshake::on_init_ack(association, now, path, &chunk)?;
-            // The INIT ACK is the only chunk of its packet (RFC 9260 §6.10), and `path` may no longer exist.
-            return Ok(false);
+            return handshake::on_init_ack(association, now, path, &chunk).map(|()| false);
         }
         //= rfc9260 5.2.5-1
         Chunk::CookieAck if matches!(state, State::CookieEchoed(..)) => {
-            let adaptation = association.peer_adaptation;
-            association.events.push_connected(false, adaptation);
-            let wants_shutdown = association.owed.shutdown;
-            let transfer = &mut association.transfer;
-            handshake::establish(&mut association.state, wants_shutdown, transfer, now);
+            association
+                .events
+                .push_connected(false, association.peer_adaptation);
+            let (state, transfer) = (&mut association.state, &mut association.transfer);
+            handshake::establish(state, association.owed.shutdown, transfer, now);
         }
         Chunk::Ecne(chunk) if state.is_connected() => association.transfer.on_ecne(now, path, chunk),
         Chunk::Cwr(chunk) if state.is_connected() => association.transfer.on_cwr(path, chunk),
@@ -145,9 +144,8 @@ fn one(
             association.end(CloseReason::Finished, None);
         }
         Chunk::Asconf(chunk) if state.accepts_address_changes() && association.may_change_addresses() => {
-            let effects = association
-                .addresses
-                .on_asconf(&mut association.transfer, now, path, &chunk);
+            let (addresses, transfer) = (&mut association.addresses, &mut association.transfer);
+            let effects = addresses.on_asconf(transfer, now, path, &chunk);
             association.apply(effects);
         }
         Chunk::AsconfAck(chunk) => association.on_asconf_ack(now, &chunk)?,

@@ -234,10 +234,10 @@ impl PathSet {
         let path = self.path_mut(id);
         let backed_off = path.rtt.rto();
         path.rtt.on_sample(sent_at, now);
-        if 2 * path.rtt.rto() <= backed_off {
-            if let Some(sending) = path.sending.active_mut() {
-                sending.t3.shorten(path.rtt.rto(), now);
-            }
+        if 2 * path.rtt.rto() <= backed_off
+            && let Some(sending) = path.sending.active_mut()
+        {
+            sending.t3.shorten(path.rtt.rto(), now);
         }
         self.publish_rtt(id);
     }

@@ -116,16 +116,9 @@ impl Op {
                 corrupt,
             } => {
                 // The layer that detects errors in place of the checksum drops damaged packets.
-                let (lose, corrupt) = if shape.lacks_checksums() {
-                    (lose + corrupt, 0)
-                } else {
-                    (lose, corrupt)
-                };
-                disturb(
-                    simulation,
-                    (path % paths, toward),
-                    [lose, reorder, duplicate, corrupt],
-                );
+                let dropped = if shape.lacks_checksums() { corrupt } else { 0 };
+                let per_mille = [lose + dropped, reorder, duplicate, corrupt - dropped];
+                disturb(simulation, (path % paths, toward), per_mille);
             }
             _ => {}
         }

@@ -185,7 +185,7 @@ fn set_up_with_zero_checksum_is_refused() {
 fn out_of_the_blue_packet_with_zero_checksum_gets_no_reply() {
     let (mut endpoint, tag) = agreed();
     let mut data = packet(VerificationTag(!tag.0), |packet| {
-        packet.push(&DATA).expect("room")
+        packet.push(&DATA).expect("room");
     });
     let sealed = deliver_packet(&mut endpoint, START, peer(3), &data);
     assert_eq!(
