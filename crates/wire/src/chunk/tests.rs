@@ -485,10 +485,21 @@ fn forward_tsn_is_read_as_written() {
 
 #[test]
 fn chunks_of_fixed_length_refuse_any_other_length() {
-    for kind in [kind::SHUTDOWN, kind::ECNE, kind::CWR] {
+    for kind in [kind::SHUTDOWN, kind::CWR] {
         assert_eq!(decode_error(kind, &[0; 3]), Some(DecodeErrorKind::Truncated));
         assert_eq!(decode_error(kind, &[0; 5]), Some(DecodeErrorKind::BadLength));
     }
+    // The number of marked packets may be left out.
+    for length in [3, 5, 7] {
+        assert_eq!(
+            decode_error(kind::ECNE, &[0; 8][..length]),
+            Some(DecodeErrorKind::Truncated)
+        );
+    }
+    assert_eq!(
+        decode_error(kind::ECNE, &[0; 9]),
+        Some(DecodeErrorKind::BadLength)
+    );
     for kind in [kind::SHUTDOWN_ACK, kind::COOKIE_ACK, kind::SHUTDOWN_COMPLETE] {
         assert_eq!(decode_error(kind, &[0]), Some(DecodeErrorKind::BadLength));
     }
