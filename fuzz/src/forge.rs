@@ -63,7 +63,9 @@ impl Observed {
 
     /// Reads a packet of the victim's peer.
     pub(crate) fn observe_peer(&mut self, bytes: &[u8]) {
-        let Ok(packet) = Packet::parse_unverified(bytes) else { return };
+        let Ok(packet) = Packet::parse_unverified(bytes) else {
+            return;
+        };
         if packet.header().tag != VerificationTag::ZERO {
             self.tag = packet.header().tag.0;
         }

@@ -145,7 +145,11 @@ impl Host {
 
 /// Checks that a sent packet is well-formed.
 fn check_packet(bytes: &[u8], config: &AssociationConfig) {
-    assert!(bytes.len() + 28 <= usize::from(config.mtu), "a packet of {} bytes", bytes.len());
+    assert!(
+        bytes.len() + 28 <= usize::from(config.mtu),
+        "a packet of {} bytes",
+        bytes.len()
+    );
     let may_be_zero = config.zero_checksum.is_some() && checksum::is_zero(bytes);
     assert!(may_be_zero || checksum::is_valid(bytes), "a wrong checksum");
     let packet = Packet::parse_unverified(bytes).expect("a packet");
