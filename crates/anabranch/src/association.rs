@@ -362,11 +362,13 @@ impl Association {
             .about_addresses(|association| association.add_local_address(local))
     }
 
-    /// Removes `local`. Data in flight over it is sent again on other paths.
+    /// Removes `local`: at once, or as soon as another address reaches the peer. Data in flight over it is sent again on other paths. If an
+    /// uplink gets another address, add the new one first.
     ///
     /// # Errors
     ///
-    /// As [`add_local_address`](Self::add_local_address); also if it is the last address that reaches the peer.
+    /// As [`add_local_address`](Self::add_local_address); also if it is the last address that reaches the peer, and no other one is being
+    /// added.
     pub fn remove_local_address(&self, local: SocketAddr) -> Result<(), AddressError> {
         self.0
             .about_addresses(|association| association.remove_local_address(local))

@@ -138,8 +138,8 @@ fn is_useful(association: &AssociationMut<'_>, address: SocketAddr) -> bool {
         .any(|path| is_loopback(path.remote) == is_loopback(address))
 }
 
-/// Removes addresses that are gone. The last one is kept until another one is confirmed: without it the association would end, and
-/// it may come back. `false` if one is kept for now.
+/// Removes addresses that are gone. The last one is kept until there is another one: without it the association would end, and it may come
+/// back. `false` if one is kept for now.
 fn remove_gone(association: &mut AssociationMut<'_>, present: &[SocketAddr]) -> bool {
     let mut locals: Vec<SocketAddr> = association
         .path_addresses()

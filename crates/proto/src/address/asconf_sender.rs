@@ -144,7 +144,7 @@ impl AsconfSender {
     }
 
     /// The path on which the ASCONF is due: a usable one other than that of the last transmission (RFC 5061 §5.1 B4).
-    pub(super) fn due_on(&self, paths: &PathSet) -> Option<PathId> {
+    pub(super) fn due_on(&self, paths: &PathSet, departing: &[SocketAddr]) -> Option<PathId> {
         let asconf = self.outstanding.as_ref()?;
         if asconf.join_on.is_some() {
             return asconf.join_on;
@@ -155,7 +155,7 @@ impl AsconfSender {
         if asconf.is_join() {
             // Sent from an address that the peer knows, a join changes nothing. Its ASCONF ACK makes room for the next
             // request.
-            return paths.working();
+            return paths.working(departing);
         }
         let alternate = asconf.path.and_then(|path| paths.another_usable(path));
         let path = alternate.unwrap_or_else(|| paths.best());
@@ -163,12 +163,12 @@ impl AsconfSender {
     }
 
     /// Sends an unanswered join on a working path if another request waits, so that its serial number is acknowledged.
-    fn give_way(&mut self, paths: &PathSet) {
+    fn give_way(&mut self, paths: &PathSet, departing: &[SocketAddr]) {
         let Some(asconf) = self.outstanding.as_mut().filter(|asconf| asconf.is_join()) else {
             return;
         };
         let has_only_joined = asconf.path.is_none() && asconf.join_on.is_none();
-        if !self.waiting.is_empty() && has_only_joined && paths.working().is_some() {
+        if !self.waiting.is_empty() && has_only_joined && paths.working(departing).is_some() {
             asconf.is_due = true;
             asconf.expires = None;
         }
@@ -234,6 +234,9 @@ impl Addresses {
 
     /// Queues a change that [`Addresses::check_request`] permits.
     pub(crate) fn request(&mut self, request: Request) {
+        if let Request::Add(local) = request {
+            self.keep(local);
+        }
         self.asconf_sender.waiting.push(request);
     }
 
@@ -249,20 +252,6 @@ impl Addresses {
         pending.filter(|request| !matches!(request, Request::Delete(_)))
     }
 
-    //= rfc5061 4.2.2-2, 5.3-11, 5.3-14, 5.3-15, 5.3-16, 5.3-17
-    /// Removes our address `local` and its paths; returns `None` without any change if no path would be left.
-    ///
-    /// RFC 5061 §5.3 forbids deleting the last address (F5), and sending from an address that is being deleted (F4).
-    pub(crate) fn remove_local(&mut self, transfer: &mut Transfer, local: SocketAddr) -> Option<Effects> {
-        let effects = self.remove_paths(transfer, |path| path.local == local)?;
-        let others = self.local_addrs.iter().copied();
-        self.local_addrs = others.filter(|addr| *addr != local).collect();
-        self.is_changed = true;
-        self.former.make_mut().leaving.push(local);
-        self.request(Request::Delete(local));
-        Some(effects)
-    }
-
     /// Whether changes wait for an ASCONF, or some paths may have become superfluous.
     #[inline]
     pub(crate) const fn needs_advance(&self) -> bool {
@@ -276,11 +265,18 @@ impl Addresses {
         let mut effects = Effects::default();
         if mem::take(&mut self.is_unsettled) {
             effects.append(self.retire_superfluous(transfer));
+            effects.append(self.remove_departing(transfer));
         }
+        effects.append(self.begin_next(transfer, now));
+        effects.append(self.hurry_replacement(transfer, now));
+        effects
+    }
+
+    fn begin_next(&mut self, transfer: &mut Transfer, now: Instant) -> Effects {
         let sender = &mut self.asconf_sender;
-        sender.give_way(&transfer.paths);
+        sender.give_way(&transfer.paths, &self.former.departing);
         if sender.waiting.is_empty() || sender.outstanding.is_some() {
-            return effects;
+            return Effects::default();
         }
         let requests = mem::take(&mut sender.waiting);
         let known = transfer.paths.path(transfer.paths.best()).addr.local;
@@ -290,9 +286,10 @@ impl Addresses {
         sender.begin(requests, known);
         if deletes {
             // The peer pairs its addresses with our remaining ones, and so do we.
-            effects.append(self.follow(transfer, now));
+            self.follow(transfer, now)
+        } else {
+            Effects::default()
         }
-        effects
     }
 
     //= rfc5061 5.1-12

@@ -20,7 +20,7 @@ pub enum AddressError {
     /// The address is not a local address of this association.
     #[error("{0} is not an address of this association")]
     UnknownAddress(SocketAddr),
-    /// The address is the last one with a path to the peer.
+    /// The address is the last one with a path to the peer, and no other one is being added.
     #[error("{0} is the last address that reaches the peer")]
     LastAddress(SocketAddr),
     /// Too many changes are queued or outstanding.

@@ -72,7 +72,7 @@ impl Addresses {
     /// The next join: its time and its path.
     fn next_join(&self, paths: &PathSet) -> Option<(Instant, PathId)> {
         let sender = &self.asconf_sender;
-        let works = || paths.working().is_some();
+        let works = || paths.working(&self.former.departing).is_some();
         let is_busy = match &sender.outstanding {
             Some(asconf) => asconf.is_under_way() || (!asconf.is_join() && works()),
             None => !sender.waiting.is_empty(),
@@ -112,11 +112,19 @@ impl Addresses {
     }
 
     //= rfc5061 5.3-3
-    /// If no path answers, makes paths from the addresses that the peer has been requested to add. Until it acknowledges that, only the
-    /// ASCONF with the request is sent from there (RFC 5061 §5.3 F1).
-    fn use_pending_addresses(&mut self, transfer: &mut Transfer, now: Instant) -> Effects {
+    /// If no path answers, or those that do are from departing addresses, makes paths from the addresses that the peer has been requested to add.
+    /// Until it acknowledges that, only the ASCONF with the request is sent from there (RFC 5061 §5.3 F1).
+    pub(super) fn use_pending_addresses(&mut self, transfer: &mut Transfer, now: Instant) -> Effects {
         let mut effects = Effects::default();
-        if !transfer.paths.iter().all(is_unanswered) {
+        let departing = &self.former.departing;
+        let stays = |(facts, path): (&PathFacts, &Path)| {
+            if departing.is_empty() {
+                !is_unanswered((facts, path))
+            } else {
+                facts.is_usable() && !departing.contains(&path.addr.local)
+            }
+        };
+        if transfer.paths.iter().any(stays) {
             return effects;
         }
         for local in self.asconf_sender.coming() {
@@ -132,6 +140,7 @@ impl Addresses {
                     path.join.want();
                 }
             }
+            note_proven_remotes(&mut transfer.paths);
         }
         effects
     }

@@ -10,6 +10,7 @@ mod error;
 mod invariants;
 mod join;
 mod paths;
+mod replacement;
 mod responses;
 mod retirement;
 mod scope;
@@ -61,16 +62,19 @@ struct Former {
     of_peer: Vec<SocketAddr>,
     /// Our addresses whose deletion the peer has not acknowledged.
     leaving: Vec<SocketAddr>,
+    /// Our addresses that are removed when another one has a confirmed path.
+    departing: Vec<SocketAddr>,
 }
 
 impl Idle for Former {
     const IDLE: &'static Self = &Self {
         of_peer: Vec::new(),
         leaving: Vec::new(),
+        departing: Vec::new(),
     };
 
     fn is_idle(&self) -> bool {
-        self.of_peer.is_empty() && self.leaving.is_empty()
+        self.of_peer.is_empty() && self.leaving.is_empty() && self.departing.is_empty()
     }
 }
 
@@ -179,8 +183,10 @@ impl Addresses {
     pub(crate) fn due(&self, paths: &PathSet) -> Option<Due> {
         let acks = self.asconf_receiver.due_on();
         let acks = acks.filter(|path| paths.contains(*path));
-        acks.map(Due::Acks)
-            .or_else(|| self.asconf_sender.due_on(paths).map(Due::Asconf))
+        acks.map(Due::Acks).or_else(|| {
+            let asconf = self.asconf_sender.due_on(paths, &self.former.departing);
+            asconf.map(Due::Asconf)
+        })
     }
 
     //= rfc4895 6.2-1

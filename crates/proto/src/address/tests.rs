@@ -17,6 +17,7 @@ use anabranch_wire::{
 use crate::{Association, AssociationConfig, DEFAULT_PORT, Endpoint, EndpointConfig, Event, Message};
 
 mod joins;
+mod replacement;
 mod rules;
 
 const ID: AssociationId = AssociationId(0);

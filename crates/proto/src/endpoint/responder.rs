@@ -347,6 +347,7 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
             anew.addresses.request(request);
         }
     }
+    anew.addresses.keep_departing(&slot.association.addresses);
     // Its addresses are indexed by `touch`, as those of any new association.
     slot.association = anew;
 }

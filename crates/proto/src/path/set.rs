@@ -365,10 +365,13 @@ impl PathSet {
         self.facts.iter().find(is_another).map(|facts| facts.id)
     }
 
-    /// A path on which what leaves now is likely to be answered: usable, and nothing that was sent on it went unanswered since.
-    pub(crate) fn working(&self) -> Option<PathId> {
-        let works = |facts: &&PathFacts| facts.is_usable() && facts.errors == 0;
-        self.facts.iter().find(works).map(|facts| facts.id)
+    /// A path on which what leaves now is likely to be answered: usable, nothing that was sent on it went unanswered since, and not from one
+    /// of the `departing` local addresses.
+    pub(crate) fn working(&self, departing: &[SocketAddr]) -> Option<PathId> {
+        let works = |(facts, path): &(&PathFacts, &Path)| {
+            facts.is_usable() && facts.errors == 0 && !departing.contains(&path.addr.local)
+        };
+        self.iter().find(works).map(|(facts, _)| facts.id)
     }
 
     pub(crate) fn usable_count(&self) -> u32 {
