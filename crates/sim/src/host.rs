@@ -159,8 +159,7 @@ impl SctpHost {
         self.on_newest(now, |association| association.remove_local_address(local))
     }
 
-    /// Removes the addresses that are not the host's any more from the newest association, which refuses that while no other address is
-    /// confirmed.
+    /// Removes the addresses that are not the host's any more from the newest association, which refuses that while there is no other address.
     ///
     /// # Errors
     ///

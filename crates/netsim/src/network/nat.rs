@@ -20,8 +20,11 @@ struct Binding {
 pub(super) struct Expired;
 
 impl Nat {
-    /// Maps `inside` to `outside` from now on. The previous outside address expires.
+    /// Maps `inside` to `outside` from now on. The previous outside address expires. If `outside` belonged to another inside address, as
+    /// when a host behind the NAT got another one, it does not any more.
     pub(super) fn rebind(&mut self, inside: SocketAddr, outside: SocketAddr) {
+        self.bindings
+            .retain(|binding| binding.inside == inside || binding.outside != outside);
         let Some(binding) = self.bindings.iter_mut().find(|binding| binding.inside == inside) else {
             let expired = if inside == outside {
                 Vec::new()
@@ -91,6 +94,11 @@ mod tests {
         assert_eq!(
             (nat.inward(port(1)), nat.inward(port(2))),
             (Err(Expired), Err(Expired))
+        );
+        nat.rebind(port(4), port(3));
+        assert_eq!(
+            (nat.outward(port(4)), nat.inward(port(3))),
+            (port(3), Ok(port(4)))
         );
         nat.rebind(port(1), port(1));
         assert_eq!(

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use anabranch_netsim::link::{Loss, Reorder};
 use anabranch_netsim::{LinkChange, Probability};
-use anabranch_proto::Reliability;
+use anabranch_proto::{Association, Reliability};
 use anabranch_types::{PathId, Rate};
 
 use super::op::Op;
@@ -98,6 +98,9 @@ impl Op {
                 simulation.happens(Step::Leave(side, path % paths));
             }
             Self::Join { side, path } => simulation.happens(Step::Join(side, path % paths)),
+            Self::Renumber { side, path, host } if shape.may_renumber() => {
+                renumber(simulation, side, path % paths, host);
+            }
             Self::Lose {
                 path,
                 toward,
@@ -122,6 +125,27 @@ impl Op {
             }
             _ => {}
         }
+    }
+}
+
+/// Gives an uplink of `side` another address, unless the side has removed that address or is not connected: a host that moves during the
+/// handshake has to connect again.
+fn renumber(simulation: &mut Simulation, side: Side, path: usize, host: u8) {
+    let is_connected = |side| {
+        simulation
+            .association(side)
+            .is_some_and(Association::is_connected)
+    };
+    let former = simulation.end_of(path, side);
+    let network = 1 + side.index() as u8;
+    let address: IpAddr = if former.is_ipv6() {
+        Ipv6Addr::new(0x2001, 0xdb8, path as u16, network.into(), 0, 0, 0, host.into()).into()
+    } else {
+        Ipv4Addr::new(10, path as u8, network, host).into()
+    };
+    let is_used = simulation.host(side).addresses().contains(&former);
+    if Side::BOTH.into_iter().all(is_connected) && is_used && address != former.ip() {
+        simulation.renumber(side, path, address);
     }
 }
 

@@ -31,6 +31,7 @@ pub(super) struct ExpectedTerminations {
     was_impaired: bool,
     has_translators: bool,
     may_translate: bool,
+    may_renumber: bool,
     may_restart: bool,
     restarted: bool,
     /// The remaining addresses of both sides may not be connected: each side may have relied on an address that the other
@@ -48,7 +49,7 @@ struct Impairment {
     rebound: bool,
     /// The side that has removed its address of this path.
     left: [bool; 2],
-    /// An address of this path was removed at some time.
+    /// An address of this path was removed or replaced at some time.
     was_left: bool,
     /// Its MTU was reduced.
     narrow: bool,
@@ -82,6 +83,7 @@ impl ExpectedTerminations {
             stranded: false,
             has_translators: shape.has_translators(),
             may_translate: shape.may_translate(),
+            may_renumber: shape.may_renumber(),
             impaired: vec![Impairment::default(); shape.paths.len()],
             all_impaired_for: Duration::ZERO,
         }
@@ -117,6 +119,12 @@ impl ExpectedTerminations {
                 path.was_left = true;
             }
             Op::Join { side, path } => self.impaired[path % paths].left[side.index()] = false,
+            Op::Renumber { path, .. } if self.may_renumber => {
+                let path = &mut self.impaired[path % paths];
+                path.was_left = true;
+                // As after a change of the NAT.
+                path.rebound = true;
+            }
             Op::Mtu { path, .. } | Op::Hole { path, .. } => self.impaired[path % paths].narrow = true,
             Op::Shutdown { .. } => self.shut_down = true,
             Op::Abort { side } => self.aborted[side.index()] = true,
@@ -127,7 +135,8 @@ impl ExpectedTerminations {
                     path.left[Side::Near.index()] = false;
                 }
             }
-            Op::Send { .. }
+            Op::Renumber { .. }
+            | Op::Send { .. }
             | Op::SendUnreliable { .. }
             | Op::Rate { .. }
             | Op::Delay { .. }
@@ -135,7 +144,8 @@ impl ExpectedTerminations {
             | Op::Resize { .. } => {}
         }
         let is_lost = |path: &Impairment| path.was_left || path.is_any();
-        self.stranded |= matches!(op, Op::Leave { .. }) && self.impaired.iter().all(is_lost);
+        let removes = matches!(op, Op::Leave { .. } | Op::Renumber { .. });
+        self.stranded |= removes && self.impaired.iter().all(is_lost);
         self.was_impaired |= self.impaired.iter().any(|path| path.is_any() || path.narrow);
     }
 

@@ -114,6 +114,7 @@ impl RandomizedTest {
             expected.note(op);
             limits.note(op);
             op.apply(simulation, &self.shape);
+            remove_former_addresses(simulation);
             oracle::check_at_any_time(simulation, &limits)?;
         }
         self.restore(simulation);
@@ -134,6 +135,16 @@ impl RandomizedTest {
         for side in Side::BOTH {
             apply::read(simulation, side, u32::MAX);
         }
+    }
+}
+
+/// A driver repeats what an association refuses because there is no other address.
+fn remove_former_addresses(simulation: &mut Simulation) {
+    for side in Side::BOTH {
+        simulation.act(side, |host, now| {
+            // If it is refused again, the next step repeats it.
+            let _ = host.remove_former(now);
+        });
     }
 }
 

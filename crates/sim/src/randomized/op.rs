@@ -145,6 +145,15 @@ pub enum Op {
         /// The path that the address belongs to.
         path: usize,
     },
+    /// An uplink of a side gets another address instead of the one it had. Ignored if the sides do not support joins (RFC 5061).
+    Renumber {
+        /// Side.
+        side: Side,
+        /// The path that the address belongs to.
+        path: usize,
+        /// The last byte of the new address.
+        host: u8,
+    },
     /// An application changes its buffer sizes.
     Resize {
         /// Side.
@@ -225,7 +234,7 @@ impl Op {
     pub(super) fn draw(rng: &mut Rng, shape: &Shape) -> Self {
         let side = *pick(rng, &Side::BOTH);
         let path = rng.below(shape.paths.len() as u64) as usize;
-        match rng.below(1_085) {
+        match rng.below(1_105) {
             0..350 => Self::Advance {
                 millis: *pick(rng, &[0, 1, 7, 30, 100, 300, 1_000, 3_000]),
             },
@@ -258,6 +267,11 @@ impl Op {
             1_070..1_085 => Self::Hole {
                 path,
                 bytes: *pick(rng, &[0, 1_280, 1_300, 1_400]),
+            },
+            1_085..1_105 => Self::Renumber {
+                side,
+                path,
+                host: 1 + rng.below(20) as u8,
             },
             _ => Self::Restart,
         }

@@ -7,12 +7,15 @@ use anabranch_proto::{Association, CloseReason, Event};
 
 use super::expected_terminations::ExpectedTerminations;
 use super::limits::Limits;
+use super::remove_former_addresses;
 use crate::app::{Conversation, Inbox, Outbox};
 use crate::{Side, Simulation};
 
 /// Time after which everything must be settled once all paths work again: longer than heartbeats with the largest timeouts take
 /// to detect a dead peer.
 const PATIENCE: Duration = Duration::from_secs(2_400);
+/// When a driver tries again to remove an address.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// Lets the simulation settle, then checks the final state.
 pub(super) fn conclude(
@@ -20,7 +23,7 @@ pub(super) fn conclude(
     limits: &Limits,
     expected: &ExpectedTerminations,
 ) -> Result<(), String> {
-    let settled = simulation.run_until(PATIENCE, is_settled);
+    let settled = settle(simulation);
     check_at_any_time(simulation, limits)?;
     check_reasons(simulation, expected)?;
     if !settled {
@@ -39,6 +42,18 @@ pub(super) fn conclude(
         check_quiet(simulation)?;
     }
     check_deadlines(simulation)
+}
+
+/// Runs until all is settled, at most for [`PATIENCE`]. Meanwhile the drivers repeat each second what an association has refused.
+fn settle(simulation: &mut Simulation) -> bool {
+    let end = simulation.now() + PATIENCE;
+    while simulation.now() < end {
+        remove_former_addresses(simulation);
+        if simulation.run_until(RETRY, is_settled) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Invariants that hold at any time: no delivery error, and no buffer above its limit.

@@ -125,8 +125,17 @@ impl Shape {
 
     /// Whether both sides follow a path of the near side to another public address.
     pub(super) fn may_translate(&self) -> bool {
+        self.has_translators() && self.changes_addresses()
+    }
+
+    /// Whether both sides follow an uplink of either side to another address. A restarted host begins with the addresses of the scenario.
+    pub(super) fn may_renumber(&self) -> bool {
+        !self.collides && !self.restarts && self.changes_addresses()
+    }
+
+    fn changes_addresses(&self) -> bool {
         let follows = |side: &SideShape| matches!(side.recipe().add_ip, AddIpChoice::On(_));
-        self.has_translators() && follows(&self.near) && follows(&self.far)
+        follows(&self.near) && follows(&self.far)
     }
 
     /// Whether both sides do path MTU discovery, so that the network may change the MTU.

@@ -293,3 +293,103 @@ fn restart_of_the_older_of_two_associations_is_followed() {
     ];
     holds(shape, ops);
 }
+
+/// FORWARD TSN stayed on the former address of the only path, and the progress timeout ended the association.
+#[test]
+fn forward_tsn_after_renumbering_arrives() {
+    let mut shape = pair(vec![path(3_000, 0)]);
+    // Partial reliability is on.
+    shape.seed = 1_746;
+    shape.near.profile = "dre-2010";
+    for side in [&mut shape.near, &mut shape.far] {
+        side.rto = [1_000, 1_000, 60_000];
+        side.policies = vec![("add-ip", "on")];
+    }
+    let ops = vec![
+        Op::Advance { millis: 2 },
+        Op::Renumber {
+            side: Side::Near,
+            path: 0,
+            host: 9,
+        },
+        Op::SendUnreliable {
+            side: Side::Near,
+            stream: 1,
+            bytes: 1,
+            count: 1,
+            unordered: false,
+            limit: Limit::Lifetime { millis: 3_000 },
+        },
+    ];
+    holds(shape, ops);
+}
+
+/// The far end removed its last confirmed address. It was left with a path from an address that was being added, to an address that it could
+/// not send a join to, and sent nothing any more.
+#[test]
+fn end_with_only_an_address_being_added_notices_that_the_peer_is_gone() {
+    let mut shape = pair(vec![path(500, 0), path(3_000, 10)]);
+    shape.seed = 14_325;
+    for side in [&mut shape.near, &mut shape.far] {
+        side.mtu = 576;
+    }
+    let ops = vec![
+        Op::Advance { millis: 37 },
+        Op::Leave {
+            side: Side::Near,
+            path: 1,
+        },
+        Op::Renumber {
+            side: Side::Far,
+            path: 0,
+            host: 12,
+        },
+        Op::Renumber {
+            side: Side::Far,
+            path: 1,
+            host: 15,
+        },
+        Op::Advance { millis: 187 },
+        Op::Send {
+            side: Side::Near,
+            stream: 1,
+            bytes: 1,
+            count: 1,
+            unordered: false,
+        },
+        Op::Leave {
+            side: Side::Far,
+            path: 0,
+        },
+    ];
+    holds(shape, ops);
+}
+
+/// In SHUTDOWN-SENT no heartbeats are sent, so the unconfirmed second path never counted as unanswered, and the ASCONF was not sent from the
+/// new address.
+#[test]
+fn renumbering_right_after_shutdown_is_followed() {
+    let mut shape = pair(vec![path(1_000, 1), path(10_000, 300)]);
+    shape.seed = 14_947;
+    shape.encapsulated = false;
+    for side in [&mut shape.near, &mut shape.far] {
+        side.rto = [1_000, 400, 10_000];
+    }
+    let ops = vec![
+        Op::Advance { millis: 15 },
+        Op::Shutdown { side: Side::Far },
+        Op::Renumber {
+            side: Side::Far,
+            path: 0,
+            host: 13,
+        },
+        Op::Send {
+            side: Side::Near,
+            stream: 0,
+            bytes: 1,
+            count: 1,
+            unordered: false,
+        },
+    ];
+    holds(shape, ops);
+}
