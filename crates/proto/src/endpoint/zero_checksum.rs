@@ -1,6 +1,7 @@
 //! Zero checksum (RFC 9653). Which packets may have a checksum of zero, where a lower layer detects errors?
 //!
-//! A packet is accepted so if the association has declared it; all others need a correct CRC32c.
+//! A packet is accepted so if its association has declared it. A packet that belongs to no association is accepted so if the endpoint
+//! has declared it for any. All others need a correct CRC32c.
 
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{Packet, checksum};
@@ -8,7 +9,8 @@ use anabranch_wire::{Packet, checksum};
 use super::inbound::Inbound;
 
 impl Inbound<'_> {
-    /// Whether the packet has a correct checksum, or one of zero that its association accepts.
+    /// Whether the packet has a correct checksum, or one of zero that is accepted: by its association, or by the endpoint for a
+    /// packet that belongs to none.
     pub(super) fn is_intact(&self, accepts_zero: bool) -> bool {
         !self.is_unverified
             || accepts_zero && !needs_checksum(self.packet)

@@ -181,18 +181,31 @@ fn set_up_with_zero_checksum_is_refused() {
     );
 }
 
+/// The reply to a packet with this checksum, which belongs to no association.
+fn reply_out_of_the_blue(endpoint: &mut Endpoint, is_zero: bool, chunk: &impl WriteChunk) -> Vec<Vec<u8>> {
+    let mut bytes = packet(VerificationTag(99), |packet| packet.push(chunk).expect("room"));
+    if is_zero {
+        bytes[8..12].fill(0);
+    }
+    deliver_packet(endpoint, START, peer(3), &bytes)
+}
+
+/// The SHUTDOWN COMPLETE was lost, and the association is gone when the peer repeats its SHUTDOWN ACK (RFC 9653 §5.3).
 #[test]
-fn out_of_the_blue_packet_with_zero_checksum_gets_no_reply() {
-    let (mut endpoint, tag) = agreed();
-    let mut data = packet(VerificationTag(!tag.0), |packet| {
-        packet.push(&DATA).expect("room");
-    });
-    let sealed = deliver_packet(&mut endpoint, START, peer(3), &data);
-    assert_eq!(
-        (kinds(&sealed), described(&sealed[0]).1),
-        (vec![kind::ABORT], false)
-    );
-    data[8..12].fill(0);
-    assert!(deliver_packet(&mut endpoint, START, peer(3), &data).is_empty());
+fn out_of_the_blue_packet_gets_a_reply_with_a_checksum_where_zero_is_accepted() {
+    let mut endpoint = agreed().0;
+    for is_zero in [false, true] {
+        let end = reply_out_of_the_blue(&mut endpoint, is_zero, &ShutdownAck);
+        assert_eq!(described(&end[0]), (vec![kind::SHUTDOWN_COMPLETE], false));
+        let abort = reply_out_of_the_blue(&mut endpoint, is_zero, &DATA);
+        assert_eq!(described(&abort[0]), (vec![kind::ABORT], false));
+    }
+}
+
+#[test]
+fn out_of_the_blue_packet_with_zero_checksum_gets_no_reply_where_zero_is_not_accepted() {
+    let mut endpoint = endpoint();
+    assert!(!reply_out_of_the_blue(&mut endpoint, false, &ShutdownAck).is_empty());
+    assert!(reply_out_of_the_blue(&mut endpoint, true, &ShutdownAck).is_empty());
     assert_eq!(endpoint.counters().malformed, 1);
 }
