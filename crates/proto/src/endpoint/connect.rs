@@ -53,7 +53,7 @@ impl Endpoint {
         remotes: &[SocketAddr],
         config: &AssociationConfig,
     ) -> Result<AssociationId, ConnectError> {
-        self.latest = now;
+        self.index.latest = now;
         check(remotes)?;
         if self.slots.len() >= self.config.max_associations {
             return Err(ConnectError::TooMany);
@@ -118,7 +118,8 @@ impl Endpoint {
     ) -> Result<u16, ConnectError> {
         let is_free = |local_port: u16| {
             let taken = |&remote| {
-                self.directory
+                self.index
+                    .directory
                     .with_proven(Correspondent {
                         remote,
                         peer_port,

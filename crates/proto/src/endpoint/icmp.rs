@@ -129,14 +129,18 @@ impl Endpoint {
             has_ports && has_tag && leads_there
         };
         match quoted.tag {
-            QuotedTag::Initiate(tag) => self.directory.with_tag(tag).filter(belongs),
+            QuotedTag::Initiate(tag) => self.index.directory.with_tag(tag).filter(belongs),
             QuotedTag::Verification(_) => {
                 let peer = Correspondent {
                     remote,
                     peer_port: quoted.destination_port,
                     local_port: quoted.source_port,
                 };
-                self.directory.with(peer).take(super::MAX_NAMESAKES).find(belongs)
+                self.index
+                    .directory
+                    .with(peer)
+                    .take(super::MAX_NAMESAKES)
+                    .find(belongs)
             }
         }
     }

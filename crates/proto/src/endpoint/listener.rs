@@ -70,7 +70,7 @@ pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Ini
         refuse(endpoint, inbound, init, cause);
         return;
     }
-    let by_source = endpoint.directory.with_proven(inbound.correspondent());
+    let by_source = endpoint.index.directory.with_proven(inbound.correspondent());
     let known = by_source
         .map(|id| (id, inbound.arrival))
         .or_else(|| crossing(endpoint, inbound, &wishes.addresses));
@@ -131,7 +131,7 @@ pub(super) fn crossing(
 ) -> Option<(AssociationId, PathAddr)> {
     listed.iter().find_map(|ip| {
         let remote = SocketAddr::new(*ip, inbound.arrival.remote.port());
-        let id = endpoint.directory.in_handshake(Correspondent {
+        let id = endpoint.index.directory.in_handshake(Correspondent {
             remote,
             ..inbound.correspondent()
         })?;

@@ -5,6 +5,7 @@ pub(crate) mod cookie;
 mod directory;
 mod icmp;
 mod inbound;
+mod index;
 mod limits;
 mod listener;
 mod out_of_the_blue;
@@ -15,7 +16,7 @@ mod timer_queue;
 mod zero_checksum;
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -33,12 +34,10 @@ use crate::output::{Transmit, authenticate};
 use crate::secrets::{Entropy, Secrets};
 pub use connect::ConnectError;
 use cookie::CookieKeys;
-use directory::Directory;
 pub use icmp::{IcmpKind, IcmpMessage};
 use inbound::Inbound;
-use limits::{Limits, Share};
+use index::{Index, Slot};
 use replies::Replies;
-use timer_queue::{Entry, TimerQueue};
 
 /// Maximum number of associations that are checked for a packet with an unknown tag. A legitimate peer at one address has one per
 /// pair of ports; a peer that lists the address in many associations must not make such packets expensive.
@@ -64,26 +63,12 @@ pub struct Endpoint {
     randoms: Secrets,
     /// Boxed, because the nodes of the map are half empty.
     slots: BTreeMap<AssociationId, Box<Slot>>,
-    directory: Directory,
-    /// The latest time given by the driver.
-    latest: Instant,
-    timers: TimerQueue,
-    eventful: VecDeque<AssociationId>,
+    index: Index,
     replies: Replies,
-    limits: Limits,
     next_id: u32,
     counters: EndpointCounters,
     /// Whether there may be associations that accept packets with a checksum of zero.
     accepts_zero_checksums: bool,
-}
-
-#[derive(Debug)]
-struct Slot {
-    association: Association,
-    /// Whether the directory has it so.
-    is_in_handshake: bool,
-    share: Share,
-    entry: Entry,
 }
 
 /// Counters of packets that belong to no association of the endpoint.
@@ -119,12 +104,8 @@ impl Endpoint {
             randoms: secrets.split(),
             secrets,
             slots: BTreeMap::new(),
-            directory: Directory::new(config.cookie_life),
-            latest: Instant::ZERO,
-            timers: TimerQueue::default(),
-            eventful: VecDeque::new(),
+            index: Index::new(&config),
             replies: Replies::default(),
-            limits: Limits::new(&config),
             next_id: 0,
             counters: EndpointCounters::default(),
             accepts_zero_checksums: config
@@ -148,12 +129,12 @@ impl Endpoint {
     /// [`EndpointConfig::receive_memory`].
     #[must_use]
     pub const fn receive_memory(&self) -> u64 {
-        self.limits.held()
+        self.index.limits.held()
     }
 
     /// Whether a peer at `source` may set up one more association; counts a refusal.
     fn admits(&mut self, source: IpAddr) -> bool {
-        let admits = self.limits.admits(self.slots.len(), source);
+        let admits = self.index.limits.admits(self.slots.len(), source);
         self.counters.refused += u64::from(!admits);
         admits
     }
@@ -190,9 +171,9 @@ impl Endpoint {
 
     /// An association, for commands. Poll the endpoint afterwards.
     pub fn association_mut(&mut self, id: AssociationId) -> Option<AssociationMut<'_>> {
-        self.slots
-            .contains_key(&id)
-            .then(|| AssociationMut { endpoint: self, id })
+        let slot = self.slots.get_mut(&id)?;
+        let index = &mut self.index;
+        Some(AssociationMut { slot, index })
     }
 
     /// All associations that were not removed by [`Endpoint::forget`], closed ones included.
@@ -204,22 +185,20 @@ impl Endpoint {
     /// packet.
     pub fn forget(&mut self, id: AssociationId) {
         if let Some(slot) = self.slots.remove(&id) {
-            self.directory.retire(&slot.association, self.latest);
-            self.timers.forget(id, &slot.entry);
-            self.limits.remove(slot.share);
+            self.index.directory.retire(&slot.association, self.index.latest);
+            self.index.timers.forget(id, &slot.entry);
+            self.index.limits.remove(slot.share);
         }
     }
 
     /// Handles a datagram that arrived over `path`, whose `local` address is ours.
     pub fn handle_datagram(&mut self, now: Instant, path: PathAddr, ecn: Ecn, datagram: &[u8]) {
-        self.latest = now;
+        self.index.latest = now;
         let is_unverified = self.accepts_zero_checksums && checksum::is_zero(datagram);
-        let parsed = if is_unverified || self.config.checksum_offload {
-            Packet::parse_unverified(datagram)
-        } else {
-            Packet::parse(datagram)
-        };
-        let Ok(packet) = parsed else {
+        let parsed = Packet::parse_unverified(datagram)
+            .ok()
+            .filter(|_| is_unverified || self.config.checksum_offload || checksum::is_valid(datagram));
+        let Some(packet) = parsed else {
             self.counters.malformed += 1;
             return;
         };
@@ -237,16 +216,26 @@ impl Endpoint {
             packet: &packet,
             is_unverified: is_unverified && !self.config.checksum_offload,
         };
-        let first = first.map(|first| responder::cookie_behind(&first, &packet).unwrap_or(first));
-        let is_handled = match first {
+        let is_handled = match &first {
             Some(first) if matches!(first.kind, kind::INIT | kind::COOKIE_ECHO) => {
-                self.handle_set_up(&inbound, &first)
+                self.handle_set_up(&inbound, first)
             }
+            Some(first) if first.kind == kind::AUTH => self.handle_authenticated(&inbound),
             Some(_) => self.deliver(&inbound),
             None => false,
         };
         if !is_handled {
             self.handle_out_of_the_blue(&inbound);
+        }
+    }
+
+    /// Handles a packet that begins with an AUTH chunk. A COOKIE ECHO may follow it, for which there is no association yet (RFC 4895
+    /// §6.3).
+    #[cold]
+    fn handle_authenticated(&mut self, inbound: &Inbound<'_>) -> bool {
+        match inbound.packet.chunks().nth(1) {
+            Some(Ok(second)) if second.kind == kind::COOKIE_ECHO => self.handle_set_up(inbound, &second),
+            _ => self.deliver(inbound),
         }
     }
 
@@ -296,7 +285,7 @@ impl Endpoint {
         let port = inbound.ports().ours;
         let is_over_ip = inbound.arrival.local.port() == 0;
         let listens = self.accept.is_some() && port == self.config.sctp_port;
-        !is_over_ip || listens || self.directory.has_used(port)
+        !is_over_ip || listens || self.index.directory.has_used(port)
     }
 
     //= rfc4895 6.3-12
@@ -304,7 +293,7 @@ impl Endpoint {
     fn deliver(&mut self, inbound: &Inbound<'_>) -> bool {
         let packet = inbound.packet;
         // A packet with a reflected tag (RFC 9260 §8.5.1 B, C) is matched by its addresses.
-        let by_tag = self.directory.with_tag(packet.header().tag);
+        let by_tag = self.index.directory.with_tag(packet.header().tag);
         let expects = |id: &AssociationId| {
             let slot = self.slots.get(id);
             slot.is_some_and(|slot| slot.association.expects(packet))
@@ -314,12 +303,12 @@ impl Endpoint {
             slot.is_some_and(|slot| slot.association.peer.tag == packet.header().tag)
         };
         let found = by_tag.or_else(|| {
-            let listed = || self.directory.with(inbound.correspondent());
+            let listed = || self.index.directory.with(inbound.correspondent());
             let there = || listed().take(MAX_NAMESAKES).filter(expects);
             // Several associations may list the address.
             there().find(reflected).or_else(|| there().next())
         });
-        let Some((id, slot)) = found.and_then(|id| Some((id, self.slots.get_mut(&id)?))) else {
+        let Some(slot) = found.and_then(|id| self.slots.get_mut(&id)) else {
             return false;
         };
         if !slot.association.expects(packet) {
@@ -330,15 +319,15 @@ impl Endpoint {
             return true;
         }
         let receiver = &mut slot.association.transfer.receiver;
-        receiver.grant(self.limits.grant(slot.share));
+        receiver.grant(self.index.limits.grant(slot.share));
         let dropped = receiver.dropped();
         slot.association
             .handle_packet(inbound.now, &inbound.arrival, inbound.ecn, packet);
-        if self.limits.is_exhausted() {
+        if self.index.limits.is_exhausted() {
             let dropped_now = slot.association.transfer.receiver.dropped();
             self.counters.data_refused += dropped_now.saturating_sub(dropped);
         }
-        self.touch(id);
+        self.index.follow(slot);
         true
     }
 
@@ -348,7 +337,7 @@ impl Endpoint {
     /// Reports of routers can be forged (RFC 8899 §4.6.1), so the caller has to check that the report is about a packet of ours. A
     /// forged report can only make packets smaller for a while.
     pub fn handle_too_large(&mut self, now: Instant, path: PathAddr, largest: Option<u16>) {
-        for id in self.directory.at(path.remote) {
+        for id in self.index.directory.at(path.remote) {
             if let Some(slot) = self.slots.get_mut(&id) {
                 let effects = slot.association.transfer.on_too_large(now, path, largest);
                 slot.association.apply(effects);
@@ -359,8 +348,8 @@ impl Endpoint {
 
     /// Handles all timers that are due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.latest = now;
-        while let Some(id) = self.timers.take_due(now) {
+        self.index.latest = now;
+        while let Some(id) = self.index.timers.take_due(now) {
             if let Some(slot) = self.slots.get_mut(&id) {
                 slot.entry.fired();
                 slot.association.handle_timeout(now);
@@ -372,13 +361,17 @@ impl Endpoint {
     /// Takes up to `count` answers to unverified peers, each a packet of its own. [`Endpoint::poll_transmit`] would give them one by
     /// one; a driver that is flooded with INITs sends them together.
     pub fn poll_replies(&mut self, count: usize, replies: &mut Vec<(Transmit, Vec<u8>)>) {
-        let taken = core::iter::from_fn(|| self.replies.pop()).take(count);
-        replies.extend(taken.map(|(path, mut bytes)| {
-            if !self.config.checksum_offload {
-                checksum::seal(&mut bytes);
-            }
-            (Transmit::one(path, bytes.len()), bytes)
-        }));
+        replies.extend(core::iter::from_fn(|| self.next_reply()).take(count));
+    }
+
+    /// Takes the next answer to an unverified peer.
+    #[cold]
+    fn next_reply(&mut self) -> Option<(Transmit, Vec<u8>)> {
+        let (path, mut bytes) = self.replies.pop()?;
+        if !self.config.checksum_offload {
+            checksum::seal(&mut bytes);
+        }
+        Some((Transmit::one(path, bytes.len()), bytes))
     }
 
     /// Appends the next packets to `buffer`, all for one path: at most `max_segments`, of equal length except the last. `None` if
@@ -389,47 +382,38 @@ impl Endpoint {
         buffer: &mut Vec<u8>,
         max_segments: usize,
     ) -> Option<Transmit> {
-        self.latest = now;
-        let start = buffer.len();
-        let (transmit, may_be_zero) = self.next_transmit(now, buffer, max_segments)?;
-        if !self.config.checksum_offload {
-            let segment = transmit.segment_size.unwrap_or(transmit.size);
-            zero_checksum::seal(&mut buffer[start..], segment, may_be_zero);
-        }
-        Some(transmit)
-    }
-
-    /// The next packets, without checksums, and whether those may stay zero.
-    fn next_transmit(
-        &mut self,
-        now: Instant,
-        buffer: &mut Vec<u8>,
-        max_segments: usize,
-    ) -> Option<(Transmit, bool)> {
-        if let Some((path, bytes)) = self.replies.pop() {
+        self.index.latest = now;
+        if !self.replies.is_empty()
+            && let Some((transmit, bytes)) = self.next_reply()
+        {
             buffer.extend_from_slice(&bytes);
-            return Some((Transmit::one(path, bytes.len()), false));
+            return Some(transmit);
         }
-        while let Some(id) = self.timers.front() {
+        let seals = !self.config.checksum_offload;
+        while let Some(id) = self.index.timers.front() {
             let Some(slot) = self.slots.get_mut(&id) else {
-                self.timers.pop_front(None);
+                self.index.timers.pop_front(None);
                 continue;
             };
             let start = buffer.len();
             let transmit = slot.association.poll_transmit(now, buffer, max_segments);
-            note_changes(&mut self.directory, &mut self.eventful, slot);
-            if let Some(transmit) = transmit {
-                let transmit = authenticate(&slot.association, transmit, start, buffer);
-                let may_be_zero = slot.association.zero_checksum.is_sent;
-                if slot.association.is_done() {
-                    self.directory.retire(&slot.association, self.latest);
+            self.index.note_changes(slot);
+            if let Some(mut transmit) = transmit {
+                authenticate(&slot.association, &mut transmit, start, buffer);
+                if seals {
+                    let segment = transmit.segment_size.unwrap_or(transmit.size);
+                    let may_be_zero = slot.association.zero_checksum.is_sent;
+                    zero_checksum::seal(&mut buffer[start..], segment, may_be_zero);
                 }
-                self.timers.rotate();
-                return Some((transmit, may_be_zero));
+                if slot.association.is_done() {
+                    self.index.directory.retire(&slot.association, self.index.latest);
+                }
+                self.index.timers.rotate();
+                return Some(transmit);
             }
-            self.timers.pop_front(Some(&mut slot.entry));
+            self.index.timers.pop_front(Some(&mut slot.entry));
             let deadline = slot.association.poll_timeout();
-            self.timers.list(id, &mut slot.entry, deadline);
+            self.index.timers.list(id, &mut slot.entry, deadline);
         }
         None
     }
@@ -437,10 +421,10 @@ impl Endpoint {
     /// Updates the deadline of [`Endpoint::poll_timeout`] without sending anything: for a driver that cannot call
     /// [`Endpoint::poll_transmit`] for now because its sockets are full.
     pub fn list_deadlines(&mut self) {
-        for id in self.timers.touched() {
+        for id in self.index.timers.touched() {
             if let Some(slot) = self.slots.get_mut(&id) {
                 let deadline = slot.association.poll_timeout();
-                self.timers.list(id, &mut slot.entry, deadline);
+                self.index.timers.list(id, &mut slot.entry, deadline);
             }
         }
     }
@@ -449,12 +433,12 @@ impl Endpoint {
     /// returned `None`, or after [`Endpoint::list_deadlines`]. It may be earlier than needed, never later.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.timers.next_deadline()
+        self.index.timers.next_deadline()
     }
 
     /// The next event and its association.
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
-        while let Some(id) = self.eventful.front().copied() {
+        while let Some(id) = self.index.eventful.front().copied() {
             let slot = self.slots.get_mut(&id);
             if let Some(event) = slot.and_then(|slot| {
                 let association = &mut slot.association;
@@ -464,7 +448,7 @@ impl Endpoint {
             }) {
                 return Some((id, event));
             }
-            self.eventful.pop_front();
+            self.index.eventful.pop_front();
         }
         None
     }
@@ -472,29 +456,15 @@ impl Endpoint {
     /// A new association, which a peer at `source` set up, or we did.
     fn insert(&mut self, association: Association, source: Option<IpAddr>) {
         let id = association.id;
-        let share = self.limits.add(source);
-        self.slots.insert(
-            id,
-            Box::new(Slot {
-                is_in_handshake: association.is_in_handshake(),
-                association,
-                share,
-                entry: Entry::default(),
-            }),
-        );
-        self.touch(id);
+        let mut slot = Box::new(self.index.add(association, source));
+        self.index.follow(&mut slot);
+        self.slots.insert(id, slot);
     }
 
     /// Marks the association as changed, so that it is polled next.
     fn touch(&mut self, id: AssociationId) {
         if let Some(slot) = self.slots.get_mut(&id) {
-            note_changes(&mut self.directory, &mut self.eventful, slot);
-            if slot.association.is_done() {
-                self.directory.retire(&slot.association, self.latest);
-            }
-            let held = slot.association.transfer.receiver.memory();
-            self.limits.update(&mut slot.share, held);
-            self.timers.touch(id, &mut slot.entry);
+            self.index.follow(slot);
         }
     }
 
@@ -514,25 +484,10 @@ impl Endpoint {
     fn fresh_tag(&mut self) -> VerificationTag {
         loop {
             let tag = VerificationTag(self.secrets.tag());
-            if self.directory.with_tag(tag).is_none() {
+            if self.index.directory.with_tag(tag).is_none() {
                 return tag;
             }
         }
-    }
-}
-
-/// Updates directory and event queue after an association may have changed.
-fn note_changes(directory: &mut Directory, eventful: &mut VecDeque<AssociationId>, slot: &mut Slot) {
-    let association = &mut slot.association;
-    let is_in_handshake = association.is_in_handshake();
-    let is_settled = core::mem::replace(&mut slot.is_in_handshake, is_in_handshake) == is_in_handshake;
-    if !is_settled || association.addresses.is_moved() {
-        let removed = association.addresses.take_removed();
-        directory.index(association, &removed);
-    }
-    if !slot.entry.has_events && association.has_events() {
-        slot.entry.has_events = true;
-        eventful.push_back(association.id);
     }
 }
 
@@ -546,30 +501,27 @@ const fn tsn_of(tag: VerificationTag) -> Tsn {
 /// Mutable access to an association; the endpoint polls it afterwards.
 #[derive(Debug)]
 pub struct AssociationMut<'a> {
-    endpoint: &'a mut Endpoint,
-    id: AssociationId,
+    slot: &'a mut Slot,
+    index: &'a mut Index,
 }
 
 impl Deref for AssociationMut<'_> {
     type Target = Association;
 
     fn deref(&self) -> &Association {
-        &self.endpoint.slots[&self.id].association
+        &self.slot.association
     }
 }
 
 impl DerefMut for AssociationMut<'_> {
     fn deref_mut(&mut self) -> &mut Association {
-        let slot = self.endpoint.slots.get_mut(&self.id);
-        &mut slot
-            .expect("the guard is made for an existing association")
-            .association
+        &mut self.slot.association
     }
 }
 
 impl Drop for AssociationMut<'_> {
     fn drop(&mut self) {
-        self.endpoint.touch(self.id);
+        self.index.follow(self.slot);
     }
 }
 

@@ -68,6 +68,10 @@ impl Replies {
         );
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
     pub(crate) fn pop(&mut self) -> Option<(PathAddr, Vec<u8>)> {
         self.queue.pop_front()
     }

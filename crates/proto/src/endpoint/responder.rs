@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 
 use anabranch_types::{AssociationId, PathAddr, PathId};
 use anabranch_wire::chunk::kind;
-use anabranch_wire::{Cause, CauseWriter, Chunk, OutboundError, Packet, RawChunk, ShutdownAck};
+use anabranch_wire::{Cause, CauseWriter, Chunk, OutboundError, ShutdownAck};
 
 use super::cookie::{BadCookie, Cookie, seal_of};
 use super::directory::Correspondent;
@@ -34,23 +34,13 @@ enum Verdict {
     None,
 }
 
-/// The COOKIE ECHO after an AUTH chunk: it may be authenticated before there is an association (RFC 4895 §6.3).
-#[inline]
-pub(crate) fn cookie_behind<'p>(first: &RawChunk<'p>, packet: &Packet<'p>) -> Option<RawChunk<'p>> {
-    if first.kind != kind::AUTH {
-        return None;
-    }
-    let second = packet.chunks().nth(1)?.ok()?;
-    (second.kind == kind::COOKIE_ECHO).then_some(second)
-}
-
 //= rfc9260 8.4-5
 /// Handles a COOKIE ECHO; returns whether the later chunks of the packet are processed. With a forged cookie "the SCTP packet,
 /// including the COOKIE ECHO chunk and any DATA chunks, MUST be silently discarded" (RFC 9260 §5.1.5). The other chunks are also
 /// dropped if the cookie is stale, is for another tag, or belongs to an association that has ended.
 pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, bytes: &[u8]) -> bool {
     let header = inbound.packet.header();
-    if let Some(until) = endpoint.directory.spent().forgotten_until() {
+    if let Some(until) = endpoint.index.directory.spent().forgotten_until() {
         endpoint.cookies.refuse_until(until);
     }
     // RFC 9260 §5.1.5 step 3: the packet must have the tag for which the cookie was made; the seal covers it.
@@ -161,7 +151,7 @@ fn acknowledge_late_copy(endpoint: &mut Endpoint, inbound: &Inbound<'_>, bytes: 
 }
 
 fn with_tag_of<'e>(endpoint: &'e mut Endpoint, inbound: &Inbound<'_>) -> Option<&'e mut Association> {
-    let id = endpoint.directory.with_tag(inbound.packet.header().tag)?;
+    let id = endpoint.index.directory.with_tag(inbound.packet.header().tag)?;
     let slot = endpoint.slots.get_mut(&id)?;
     let ports = inbound.ports();
     let association = &mut slot.association;
@@ -170,9 +160,9 @@ fn with_tag_of<'e>(endpoint: &'e mut Endpoint, inbound: &Inbound<'_>) -> Option<
 
 /// Whether the cookie's association has ended, even if its last chunk has not been sent yet.
 fn is_spent(endpoint: &Endpoint, cookie: &Cookie) -> bool {
-    let with_tag = endpoint.directory.with_tag(cookie.local_tag);
+    let with_tag = endpoint.index.directory.with_tag(cookie.local_tag);
     let slot = with_tag.and_then(|id| endpoint.slots.get(&id));
-    endpoint.directory.spent().contains(cookie.local_tag)
+    endpoint.index.directory.spent().contains(cookie.local_tag)
         || slot.is_some_and(|slot| slot.association.is_closed())
 }
 
@@ -186,10 +176,11 @@ fn existing(endpoint: &Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> Opti
         ..from
     };
     let found = endpoint
+        .index
         .directory
         .with_tag(cookie.local_tag)
-        .or_else(|| endpoint.directory.with_proven(from))
-        .or_else(|| endpoint.directory.with_proven(from_source))
+        .or_else(|| endpoint.index.directory.with_proven(from))
+        .or_else(|| endpoint.index.directory.with_proven(from_source))
         .or_else(|| listener::crossing(endpoint, inbound, &cookie.listed).map(|(id, _)| id));
     found.filter(|id| {
         endpoint
@@ -311,10 +302,10 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
         secrets: slot.association.transfer.split_secrets(),
     };
     if slot.association.local.tag == cookie.local_tag {
-        endpoint.directory.forget_addresses(&slot.association);
+        endpoint.index.directory.forget_addresses(&slot.association);
     } else {
         // Late copies of the cookie that created the old association are spent, too.
-        endpoint.directory.retire(&slot.association, inbound.now);
+        endpoint.index.directory.retire(&slot.association, inbound.now);
     }
     let mut anew = Association::new(setup, State::Established, inbound.now);
     anew.zero_checksum.is_accepted = cookie.declared.zero_checksum.is_some();

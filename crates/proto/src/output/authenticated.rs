@@ -16,25 +16,19 @@ use crate::auth::Authentication;
 #[inline]
 pub(crate) fn authenticate(
     association: &Association,
-    transmit: Transmit,
+    transmit: &mut Transmit,
     start: usize,
     buffer: &mut Vec<u8>,
-) -> Transmit {
-    match &association.authentication {
-        Some(authentication) if authentication.seals_packets() => {
-            add_auth(authentication, transmit, start, buffer)
-        }
-        _ => transmit,
+) {
+    if let Some(authentication) = &association.authentication
+        && authentication.seals_packets()
+    {
+        add_auth(authentication, transmit, start, buffer);
     }
 }
 
 #[cold]
-fn add_auth(
-    authentication: &Authentication,
-    transmit: Transmit,
-    start: usize,
-    buffer: &mut Vec<u8>,
-) -> Transmit {
+fn add_auth(authentication: &Authentication, transmit: &mut Transmit, start: usize, buffer: &mut Vec<u8>) {
     let packets = buffer.split_off(start);
     let segment = transmit.segment_size.unwrap_or(transmit.size).max(1);
     let mut first = None;
@@ -49,17 +43,15 @@ fn add_auth(
         }
         first.get_or_insert(buffer.len() - begun);
     }
-    Transmit {
-        size: buffer.len() - start,
-        segment_size: transmit.segment_size.and(first),
-        ..transmit
-    }
+    transmit.size = buffer.len() - start;
+    transmit.segment_size = transmit.segment_size.and(first);
 }
 
 //= rfc4895 3.2-7, 5.1-7, 6.2-1
-/// Whether the packet gets an AUTH chunk. All packets of a batch get one, since they have to be of equal length, and so do all others, but
-/// not those with a chunk that is never authenticated, those that have an AUTH chunk already, and a COOKIE ECHO that need not be
-/// authenticated: its receiver has no association yet.
+/// Whether the packet gets an AUTH chunk.
+///
+/// Packets of a batch have to be of equal length, so all packets get one, with three exceptions: a chunk that is never authenticated, an
+/// AUTH chunk that is there already, and a COOKIE ECHO for which the peer requires none, because its receiver has no association yet.
 fn is_wanted(authentication: &Authentication, packet: &[u8]) -> bool {
     let Ok(packet) = Packet::parse_unverified(packet) else {
         return false;
