@@ -37,7 +37,7 @@ impl Association {
             .transfer
             .sender
             .enqueue(message, &mut *self.transfer.policies.stream_scheduler);
-        if self.transfer.sender.is_out_of_step() {
+        if self.transfer.sender.has_stale_facts() {
             self.transfer.note_abandoned();
         }
         match &sent {

@@ -135,8 +135,10 @@ impl Control {
         self.replies.make_mut().final_chunk = Some(FinalChunk::ShutdownComplete);
     }
 
+    #[inline]
     pub(crate) fn has_final_chunk(&self) -> bool {
-        self.replies.final_chunk.is_some()
+        let replies = self.replies.active();
+        replies.is_some_and(|replies| replies.final_chunk.is_some())
     }
 
     pub(crate) fn take_final_chunk(&mut self) -> Option<FinalChunk> {

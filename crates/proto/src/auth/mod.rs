@@ -227,7 +227,10 @@ impl Authentication {
 
     /// Whether we accept chunks of type `kind` only if authenticated.
     pub(crate) fn we_demand(&self, kind: u8) -> bool {
-        self.demanded().contains(&kind)
+        match &self.general {
+            Some(general) => general.demanded.contains(&kind),
+            None => matches!(kind, kind::ASCONF | kind::ASCONF_ACK),
+        }
     }
 
     //= rfc4895 6.3-2, 6.3-5, 6.3-6, 6.3-7

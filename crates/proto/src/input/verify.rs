@@ -39,8 +39,11 @@ pub(crate) fn is_lawful_bundle(first: Option<&RawChunk<'_>>, mut others: Chunks<
 }
 
 fn must_be_alone(chunk: &RawChunk<'_>) -> bool {
-    let by_kind = matches!(chunk.kind, kind::INIT | kind::INIT_ACK | kind::SHUTDOWN_COMPLETE);
-    by_kind || chunk.reflects_tag()
+    match chunk.kind {
+        kind::INIT | kind::INIT_ACK | kind::SHUTDOWN_COMPLETE => true,
+        kind::ABORT => chunk.reflects_tag(),
+        _ => false,
+    }
 }
 
 //= rfc9260 8.5.1-6, 8.5.1-7, 8.5.1-12, 8.5-2, 9.1-6

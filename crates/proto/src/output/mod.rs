@@ -66,7 +66,7 @@ impl Association {
             let effects = self.addresses.advance(&mut self.transfer, now);
             self.apply(effects);
         }
-        if self.transfer.sender.has_unreliable() || self.transfer.sender.is_out_of_step() {
+        if self.transfer.abandons() {
             let effects = self.transfer.abandon(now);
             self.apply(effects);
         }
@@ -143,6 +143,13 @@ fn limit(association: &Association, plan: &TransmitPlan) -> usize {
         .map_or(usual, |chunk| usual.max(CommonHeader::LEN + chunk))
 }
 
+/// Whether the packets of both plans have the same ECN bits.
+fn is_marked_alike(association: &Association, plan: &TransmitPlan, other: &TransmitPlan) -> bool {
+    let transfer = &association.transfer;
+    !transfer.marks.is_agreed
+        || transfer.codepoint(plan.is_new_data()) == transfer.codepoint(other.is_new_data())
+}
+
 /// Appends further data packets while they are for the same path and of equal length.
 fn more_for_the_same_path(
     association: &mut Association,
@@ -163,10 +170,9 @@ fn more_for_the_same_path(
         let Some(plan) = plan::next(parts, now) else {
             break;
         };
-        let codepoint = association.transfer.codepoint(plan.is_new_data());
         if plan.path != first_plan.path
             || !plan.is_plain()
-            || codepoint != association.transfer.codepoint(first_plan.is_new_data())
+            || !is_marked_alike(association, &plan, first_plan)
         {
             break;
         }

@@ -112,6 +112,7 @@ fn write_errors(control: &mut Control, usual: usize, packet: &mut PacketBuilder<
 }
 
 //= rfc9260 6-10, 6.1-17, 6.9-9, 6.10-3
+#[inline(always)] // once for each packet
 fn write_bundle(
     (state, control, transfer): (&State, &mut Control, &mut Transfer),
     plan: &TransmitPlan,
@@ -123,8 +124,8 @@ fn write_bundle(
         write_slots(state, control, transfer, plan.path, packet);
         transfer.write_due_heartbeat(plan.path, packet, now);
         transfer.write_forward(plan.path, packet, now);
+        transfer.write_cwr(plan.path, packet, now);
     }
-    transfer.write_cwr(plan.path, packet, now);
     if let Some(form) = form {
         transfer.write_echoes(packet);
         transfer.write_sack(form, plan.path, packet);

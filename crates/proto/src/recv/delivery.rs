@@ -30,6 +30,7 @@ impl Idle for Queue {
 }
 
 impl Delivery {
+    #[inline(always)] // once for each message
     pub(super) fn push(&mut self, message: ReceivedMessage) {
         self.queue.make_mut().messages.push_back(message);
     }
@@ -53,7 +54,8 @@ impl Delivery {
         self.queue.messages.iter().map(|message| message.payload.len())
     }
 
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.queue.messages.is_empty()
+        self.queue.active().is_none_or(|queue| queue.messages.is_empty())
     }
 }

@@ -52,8 +52,9 @@ impl Sender {
     }
 
     /// Whether any message may be abandoned.
+    #[inline]
     pub(crate) fn has_unreliable(&self) -> bool {
-        self.partial.has_messages() || !self.partial.ends.is_empty()
+        self.partial.has_messages() || self.partial.has_ends()
     }
 
     /// Numbers of abandoned messages.
@@ -68,10 +69,11 @@ impl Sender {
 
     /// Takes an abandoned message that was not reported yet.
     pub(crate) fn next_abandoned(&mut self) -> Option<Abandoned> {
-        if !self.partial.has_report() {
-            return None;
+        if self.partial.has_report() {
+            self.partial.take_report()
+        } else {
+            None
         }
-        self.partial.take_report()
     }
 
     /// Whether an abandoned message was not reported yet.
@@ -131,35 +133,39 @@ impl Sender {
         }
     }
 
-    /// Abandons messages with a lower priority until the buffer has room for `length` bytes. Reliable messages have the highest
-    /// priority (RFC 7496 §3.2).
+    /// Abandons messages with a lower priority until the buffer has room for `length` bytes; returns whether it has. Reliable messages
+    /// have the highest priority (RFC 7496 §3.2).
+    #[cold]
     pub(super) fn make_room(
         &mut self,
         length: u64,
         reliability: Reliability,
         scheduler: &mut dyn StreamScheduler,
-    ) {
+    ) -> bool {
         let priority = match reliability {
             Reliability::Reliable => None,
             Reliability::Priority(priority) => Some(priority),
-            Reliability::Lifetime(_) | Reliability::Retransmissions(_) => return,
+            Reliability::Lifetime(_) | Reliability::Retransmissions(_) => return false,
         };
-        while self.partially_reliable
+        while self.partial.has_messages()
+            && self.partially_reliable
             && length > self.free_space()
             && let Some(message) = self.partial.less_important_than(priority)
         {
-            self.partial.is_out_of_step |= self.abandon(message, scheduler);
+            self.partial.facts_are_stale |= self.abandon(message, scheduler);
         }
+        length <= self.free_space()
     }
 
-    /// Whether sent chunks were abandoned for a new message since [`Sender::is_in_step`] was called.
-    pub(crate) fn is_out_of_step(&self) -> bool {
-        self.partial.is_out_of_step
+    /// Whether sent chunks were abandoned for a new message, and the facts and timers of all paths were not updated since.
+    #[inline]
+    pub(crate) fn has_stale_facts(&self) -> bool {
+        self.partial.has_stale_facts()
     }
 
-    /// Notes that the facts and timers of all paths were updated.
-    pub(crate) fn is_in_step(&mut self) {
-        self.partial.is_out_of_step = false;
+    /// Takes [`Sender::has_stale_facts`]: the caller updates facts and timers now.
+    pub(crate) fn take_stale_facts(&mut self) -> bool {
+        self.has_stale_facts() && core::mem::take(&mut self.partial.facts_are_stale)
     }
 
     //= rfc3758 4.1-6
@@ -227,8 +233,14 @@ impl Sender {
     /// Adds a TSN for the rest of each abandoned message that needs one. It waits while another message is being sent, whose fragments
     /// need consecutive TSNs (RFC 9260 §6.9), and while an earlier message of its stream is not sent, because the TSN reports all of
     /// them as skipped. Returns whether any was added.
+    #[inline]
     pub(super) fn put_ends(&mut self) -> bool {
-        if self.begun.is_some() || self.partial.ends.is_empty() {
+        self.partial.has_ends() && self.put_waiting_ends()
+    }
+
+    #[cold]
+    fn put_waiting_ends(&mut self) -> bool {
+        if self.begun.is_some() {
             return false;
         }
         let ends = core::mem::take(&mut self.partial.ends);
@@ -250,7 +262,16 @@ impl Sender {
     //= rfc3758 3.5-7
     /// The Advanced.Peer.Ack.Point, if it is above the cumulative TSN ack point (RFC 3758 §3.5 C2). It passes TSNs that the peer has
     /// reported as non-renegable, because skipping them changes nothing.
+    #[inline]
     pub(crate) fn advanced_point(&self) -> Option<UnwrappedTsn> {
+        self.partial
+            .has_skipped()
+            .then(|| self.point_past_skipped())
+            .flatten()
+    }
+
+    #[cold]
+    fn point_past_skipped(&self) -> Option<UnwrappedTsn> {
         let first = self.partial.skipped.iter().next()?;
         if first.start != self.cumulative().next().0 {
             return None;

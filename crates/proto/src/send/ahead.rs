@@ -28,8 +28,9 @@ pub(crate) struct Ahead {
 
 impl Sender {
     /// Whether skipped chunks are queued.
+    #[inline]
     pub(crate) fn has_passed_over(&self) -> bool {
-        !self.line.is_empty()
+        self.line.active().is_some_and(|line| !line.is_empty())
     }
 
     /// Length of the first skipped chunk, with padding.

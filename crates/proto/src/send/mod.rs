@@ -192,10 +192,7 @@ impl Sender {
             return Err(SendError::TooLarge { max: max as usize });
         }
         self.check_stream(message.stream)?;
-        if length > self.free_space() && self.partial.has_messages() {
-            self.make_room(length, message.reliability, scheduler);
-        }
-        if length > self.free_space() {
+        if length > self.free_space() && !self.make_room(length, message.reliability, scheduler) {
             return Err(SendError::BufferFull);
         }
         let (stream, reliability) = (message.stream, message.reliability);
@@ -203,7 +200,7 @@ impl Sender {
         if reliability != Reliability::Reliable {
             self.add_unreliable(id, stream, reliability);
         }
-        if self.low_water.watches(stream) {
+        if self.low_water.active().is_some_and(|marks| marks.watches(stream)) {
             let queued = self.queued_on(stream);
             self.low_water.make_mut().rose_to(stream, queued);
         }
@@ -304,15 +301,19 @@ impl Sender {
 
     //= rfc9260 3.3.1-12, 3.3.1-13, 6.9-12
     fn put(&mut self, chunk: Chunk, path: PathId, now: Instant) -> UserData<'_> {
-        self.put_ends();
+        if self.partial.is_used() {
+            self.put_ends();
+            self.partial.sent(chunk.message, self.scoreboard.next_tsn());
+        }
         let binds = !chunk.flags.ending && !self.streams.is_interleaving();
         self.begun = binds.then_some(chunk.message);
-        if self.low_water.watches(chunk.stream) {
+        if self
+            .low_water
+            .active()
+            .is_some_and(|marks| marks.watches(chunk.stream))
+        {
             let queued = self.queued_on(chunk.stream);
             self.low_water.make_mut().fell_to(chunk.stream, queued);
-        }
-        if self.partial.has_messages() {
-            self.partial.sent(chunk.message, self.scoreboard.next_tsn());
         }
         self.scoreboard.send(chunk, path, now)
     }
@@ -370,9 +371,10 @@ impl Sender {
     }
 
     /// The chunk after the cumulative TSN ack point if it is in flight; a lost one is retransmitted anyway.
+    #[inline]
     pub(crate) fn oldest_outstanding(&self) -> Option<StuckChunk> {
         let oldest = self.scoreboard.oldest_in_flight();
-        oldest.filter(|chunk| !self.partial.has_messages() || !self.gives_up(chunk.tsn))
+        oldest.filter(|chunk| !(self.partial.has_messages() && self.gives_up(chunk.tsn)))
     }
 
     /// Retransmits the chunk of [`Sender::oldest_outstanding`] on `path` with the I bit, so that its acknowledgement frees the
@@ -414,7 +416,7 @@ impl Sender {
         } = self.scoreboard.apply(sack.cumulative, &sack.blocks, now);
         let kept_bytes = self.scoreboard.keep(&sack.kept);
         // SACKs do not report abandoned TSNs, so these do not show that the SACK is an old one.
-        let is_old = retains_unreported && self.partial.skipped.is_empty();
+        let is_old = retains_unreported && !self.partial.has_skipped();
         if is_old && sack.cumulative == self.cumulative() {
             self.window.advertise_at_most(sack.a_rwnd);
         } else {
@@ -447,14 +449,15 @@ impl Sender {
     /// Frees chunks that are acknowledged cumulatively.
     fn settle(&mut self, cumulative: UnwrappedTsn, scheduler: &mut dyn StreamScheduler) -> SackOutcome {
         let (mut freed_bytes, before) = (0, self.cumulative());
+        let may_abandon = self.partial.is_used();
         self.scoreboard.forget(cumulative, |chunk| {
             freed_bytes += chunk.payload_bytes();
             self.streams.acknowledged(chunk, scheduler);
-            if chunk.flags.ending && self.partial.has_messages() {
+            if may_abandon && chunk.flags.ending {
                 self.partial.remove(chunk.message);
             }
         });
-        if !self.partial.skipped.is_empty() {
+        if self.partial.has_skipped() {
             self.partial.skipped.remove_below(cumulative.next().0);
         }
         if self.is_drained() {
@@ -520,7 +523,7 @@ impl Sender {
 
     /// Payload bytes that have not been sent yet.
     pub(crate) fn unsent_bytes(&self) -> u64 {
-        self.streams.unsent_bytes() + self.line.payload()
+        self.streams.unsent_bytes() + self.line.active().map_or(0, Line::payload)
     }
 
     /// Unsent payload bytes of one stream.

@@ -74,6 +74,56 @@ pub(super) enum Limit {
 #[derive(Debug, Default)]
 pub(super) struct Partial(Option<Box<Messages>>);
 
+impl Partial {
+    /// Whether any message could ever be abandoned.
+    #[inline]
+    pub(super) const fn is_used(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Whether there are messages that may be abandoned.
+    #[inline]
+    pub(super) fn has_messages(&self) -> bool {
+        self.has(|messages| !messages.messages.is_empty())
+    }
+
+    /// Whether an abandoned message waits for a TSN.
+    #[inline]
+    pub(super) fn has_ends(&self) -> bool {
+        self.has(|messages| !messages.ends.is_empty())
+    }
+
+    /// Whether there are abandoned TSNs above the cumulative TSN ack point.
+    #[inline]
+    pub(super) fn has_skipped(&self) -> bool {
+        self.has(|messages| !messages.skipped.is_empty())
+    }
+
+    /// Whether an abandoned message was not reported yet.
+    #[inline]
+    pub(super) fn has_report(&self) -> bool {
+        self.has(|messages| !messages.unreported.is_empty())
+    }
+
+    /// Whether the paths' facts are to be updated.
+    #[inline]
+    pub(super) fn has_stale_facts(&self) -> bool {
+        self.has(|messages| messages.facts_are_stale)
+    }
+
+    /// When a lifetime ends next.
+    #[inline]
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        let messages = self.0.as_deref()?;
+        messages.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    #[inline]
+    fn has(&self, holds: impl FnOnce(&Messages) -> bool) -> bool {
+        self.0.as_deref().is_some_and(holds)
+    }
+}
+
 impl Deref for Partial {
     type Target = Messages;
 
@@ -100,7 +150,7 @@ pub(super) struct Messages {
     /// Whether chunks were lost, or deadlines passed, since [`super::Sender::abandon_lost`] was called last.
     pub(super) is_unsettled: bool,
     /// Whether sent chunks were abandoned for a new message, so that the facts and timers of their paths are out of date.
-    pub(super) is_out_of_step: bool,
+    pub(super) facts_are_stale: bool,
     /// Last chunks of abandoned messages, which get a TSN when no message is being sent in consecutive TSNs.
     pub(super) ends: VecDeque<Chunk>,
     /// Abandoned TSNs above the cumulative TSN ack point.
@@ -122,7 +172,7 @@ impl Messages {
         new: VecDeque::new(),
         deadlines: BTreeSet::new(),
         is_unsettled: false,
-        is_out_of_step: false,
+        facts_are_stale: false,
         ends: VecDeque::new(),
         skipped: IntervalSet::new(),
         counts: Abandonments { unsent: 0, sent: 0 },
@@ -192,10 +242,6 @@ impl Messages {
         Some(first.1)
     }
 
-    pub(super) fn next_deadline(&self) -> Option<Instant> {
-        self.deadlines.first().map(|(deadline, _)| *deadline)
-    }
-
     /// The message with the lowest priority, which is the highest number, if it is lower than `priority`, or that of a reliable
     /// message; the oldest of several.
     pub(super) fn less_important_than(&self, priority: Option<u32>) -> Option<MessageId> {
@@ -232,10 +278,6 @@ impl Messages {
         }
     }
 
-    pub(super) fn has_report(&self) -> bool {
-        !self.unreported.is_empty()
-    }
-
     pub(super) fn take_report(&mut self) -> Option<Abandoned> {
         self.unreported.pop_front()
     }
@@ -245,9 +287,5 @@ impl Messages {
         self.messages.clear();
         self.new.clear();
         self.deadlines.clear();
-    }
-
-    pub(super) fn has_messages(&self) -> bool {
-        !self.messages.is_empty()
     }
 }

@@ -22,6 +22,7 @@ impl Transfer {
     ///
     /// # Errors
     /// The SACK acknowledges a TSN that was never sent.
+    #[inline]
     pub(crate) fn on_sack(
         &mut self,
         now: Instant,

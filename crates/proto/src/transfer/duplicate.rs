@@ -14,7 +14,7 @@ use super::write::push_data;
 impl Transfer {
     /// The first path on which the scheduler would send a duplicate now.
     pub(super) fn wants_duplicates(&mut self, now: Instant) -> Option<PathId> {
-        if !self.policies.path_scheduler.sends_duplicates() || self.paths.usable_count() < 2 {
+        if self.paths.usable_count() < 2 || !self.policies.path_scheduler.sends_duplicates() {
             return None;
         }
         if !self.sender.has_outstanding() {

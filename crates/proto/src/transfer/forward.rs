@@ -35,21 +35,22 @@ struct Last {
 }
 
 impl Transfer {
+    /// Whether [`Transfer::abandon`] may have anything to do.
+    #[inline]
+    pub(crate) fn abandons(&self) -> bool {
+        self.sender.has_unreliable() || self.sender.has_stale_facts()
+    }
+
     /// Abandons messages whose limits are reached, before anything is planned.
+    #[cold]
     pub(crate) fn abandon(&mut self, now: Instant) -> Effects {
         let mut effects = Effects::default();
-        let is_out_of_step = self.sender.is_out_of_step();
-        if !self.sender.has_unreliable() && !is_out_of_step {
-            return effects;
-        }
-        if is_out_of_step {
-            self.sender.is_in_step();
-        }
         let before = self.sender.free_space();
         let scheduler = &mut *self.policies.stream_scheduler;
-        let mut abandoned = self.sender.expire(scheduler, now);
+        let mut abandoned = self.sender.take_stale_facts();
+        abandoned |= self.sender.expire(scheduler, now);
         abandoned |= self.sender.abandon_lost(scheduler);
-        if abandoned || is_out_of_step {
+        if abandoned {
             self.forward_if_advanced();
             self.publish(now);
         }

@@ -67,7 +67,7 @@ use self::split::Splitting;
 use self::zero_window::WindowProbe;
 use crate::config::AssociationConfig;
 use crate::on_demand::OnDemand;
-use crate::path::{Marks, Path, PathSet, ProbeBudget};
+use crate::path::{Marks, PathSet, ProbeBudget};
 use crate::recv::{Parts, Receiver, ReceiverConfig};
 use crate::secrets::Secrets;
 use crate::send::{SackWindow, Sender, SenderConfig};
@@ -251,14 +251,12 @@ impl Transfer {
         for id in self.paths.ids() {
             let cwnd = self.policies.congestion.cwnd(id);
             let ssthresh = self.policies.congestion.ssthresh(id);
-            let pacing_rate = match self.policies.measures_rates {
-                true => self.policies.congestion.pacing_rate(id),
-                false => None,
-            };
+            let measures_rates = self.policies.measures_rates;
+            let pacing_rate = measures_rates.then(|| self.policies.congestion.pacing_rate(id));
             let facts = self.paths.fact_mut(id);
             facts.cwnd = cwnd;
             facts.ssthresh = ssthresh;
-            facts.pacing_rate = pacing_rate;
+            facts.pacing_rate = pacing_rate.flatten();
         }
     }
 
@@ -286,23 +284,25 @@ impl Transfer {
         if oldest.is_none() && machinery.sending.active().is_none() {
             return;
         }
-        machinery.sending.make_mut().t3.follow(oldest, facts.rto, now);
-        let probe_at = tail_probe_at(facts, machinery, &*self.policies.tail_probe);
-        machinery.sending.make_mut().tail_probe.follow(probe_at);
+        let last = machinery.data_sent_at.max(machinery.acked_at);
+        let sending = machinery.sending.make_mut();
+        sending.t3.follow(oldest, facts.rto, now);
+        let probe_at = tail_probe_at(facts, last, sending.t3.expires(), &*self.policies.tail_probe);
+        sending.tail_probe.follow(probe_at);
     }
 }
 
-/// The time of the tail loss probe: some time after the last transmission or acknowledgement, unless recovery or T3 comes first
-/// (RFC 8985 §7.2).
-fn tail_probe_at(facts: &PathFacts, path: &Path, policy: &dyn TailProbe) -> Option<Instant> {
+/// The time of the tail loss probe: some time after `last`, the last transmission or acknowledgement, unless recovery or T3 comes
+/// first (RFC 8985 §7.2).
+fn tail_probe_at(
+    facts: &PathFacts,
+    last: Option<Instant>,
+    t3: Option<Instant>,
+    policy: &dyn TailProbe,
+) -> Option<Instant> {
     if facts.in_flight == 0 || facts.in_recovery {
         return None;
     }
-    let after = policy.probe_after(facts)?;
-    let at = path.data_sent_at.max(path.acked_at)? + after;
-    path.sending
-        .t3
-        .expires()
-        .is_some_and(|expires| at < expires)
-        .then_some(at)
+    let at = last? + policy.probe_after(facts)?;
+    t3.is_some_and(|expires| at < expires).then_some(at)
 }

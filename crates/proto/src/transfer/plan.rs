@@ -85,6 +85,9 @@ impl Transfer {
     /// Decides by priority: retransmissions, then duplicates, then new data. Lost chunks come first because both ends' buffers wait
     /// for them (RFC 9260 §6.1 C). Duplicates come before new data, which would leave no window for them.
     fn decide(&mut self, now: Instant) -> Decision {
+        if self.sender.is_drained() {
+            return Decision::Nothing;
+        }
         let is_lost = self.sender.next_lost().is_some();
         if !is_lost && let Some(path) = self.wants_duplicates(now) {
             return Decision::Send(path, DataPlan::Duplicates);

@@ -88,10 +88,11 @@ struct Wanted {
 fn allot(facts: &mut PathFacts, path: &mut Path, wanted: Wanted, burst: &mut dyn BurstPolicy, now: Instant) {
     facts.sendable = 0;
     facts.pacing_limited = false;
-    if wanted.share == 0 || !facts.is_usable() || path.sending.blocked_until.is_some() {
+    let sending = &*path.sending;
+    if wanted.share == 0 || !facts.is_usable() || sending.blocked_until.is_some() {
         return;
     }
-    let recovery = path.sending.recovery.as_ref();
+    let recovery = sending.recovery.as_ref();
     let rate = recovery.and_then(|recovery| recovery.rate.as_ref());
     let window = rate.map_or(facts.cwnd, |rate| rate.limit(facts.cwnd));
     let filled = facts.in_flight + facts.duplicated_bytes;

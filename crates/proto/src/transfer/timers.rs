@@ -26,7 +26,9 @@ impl Transfer {
         self.window_probe.expire(now);
         let mut effects = self.loss_timer(now);
         effects.append(self.forward_timer(now));
-        effects.append(self.abandon(now));
+        if self.abandons() {
+            effects.append(self.abandon(now));
+        }
         for path in self.paths.ids() {
             if effects.peer_is_unreachable {
                 break;

@@ -119,7 +119,11 @@ impl<N: Count> StreamOrder<N> {
         match self.turn(stream, number) {
             Turn::Now => {
                 delivery.push(message);
-                self.follow_up(stream, number.following(), delivery);
+                if self.waiting.is_empty() {
+                    self.expect(stream, number.following());
+                } else {
+                    self.follow_up(stream, number.following(), delivery);
+                }
                 Ok(())
             }
             Turn::Later => match self.waiting.entry(key(stream, number)) {
@@ -187,12 +191,20 @@ impl<N: Count> StreamOrder<N> {
         }
     }
 
+    #[inline(always)] // once for each message
     fn expect(&mut self, stream: StreamId, number: N) {
-        let at = stream.index() / PAGE;
+        let (at, place) = (stream.index() / PAGE, stream.index() % PAGE);
+        match self.pages.get_mut(at) {
+            Some(Some(page)) => page[place] = number,
+            Some(None) | None => self.add_page(at)[place] = number,
+        }
+    }
+
+    #[cold]
+    fn add_page(&mut self, at: usize) -> &mut [N; PAGE] {
         if at >= self.pages.len() {
             self.pages.resize_with(at + 1, || None);
         }
-        let page = self.pages[at].get_or_insert_with(|| Box::new([N::default(); PAGE]));
-        page[stream.index() % PAGE] = number;
+        self.pages[at].get_or_insert_with(|| Box::new([N::default(); PAGE]))
     }
 }

@@ -234,7 +234,11 @@ impl Scoreboard {
     }
 
     /// The lowest lost TSN.
+    #[inline]
     pub(super) fn next_lost(&self) -> Option<LostChunk> {
+        if self.payload_lost == 0 {
+            return None;
+        }
         self.lost_chunk(self.flights.each_first_lost().min()?)
     }
 
