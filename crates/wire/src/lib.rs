@@ -48,15 +48,15 @@ mod writer;
 pub use builder::{NoRoom, PacketBuilder};
 pub use cause::{Cause, CauseIter, CauseWriter, Causes, MissingParameters, RawCause};
 pub use chunk::{
-    Abort, Asconf, AsconfAck, Auth, Chunk, CookieAck, CookieEcho, Cwr, Data, DataFlags, Ecne, ErrorChunk,
-    ForwardTsn, FragmentPlace, GapBlock, Heartbeat, HeartbeatAck, IData, IForwardTsn, Init, InitAck, NrSack,
-    OutboundAbort, OutboundAsconf, OutboundAsconfAck, OutboundError, OutboundForwardTsn,
+    Abort, Asconf, AsconfAck, Auth, Chunk, ChunkHead, CookieAck, CookieEcho, Cwr, Data, DataFlags, Ecne,
+    ErrorChunk, ForwardTsn, FragmentPlace, GapBlock, Heartbeat, HeartbeatAck, IData, IForwardTsn, Init,
+    InitAck, NrSack, OutboundAbort, OutboundAsconf, OutboundAsconfAck, OutboundError, OutboundForwardTsn,
     OutboundHeartbeatAck, OutboundIForwardTsn, OutboundInit, OutboundNrSack, OutboundSack, Pad, Part,
     RawChunk, Sack, Shutdown, ShutdownAck, ShutdownComplete, SkippedMid,
 };
 pub use error::{DecodeError, DecodeErrorKind};
 pub use list::{Frame, Frames, List};
-pub use packet::{Chunks, CommonHeader, Packet};
+pub use packet::{ChunkHeads, Chunks, CommonHeader, Packet};
 pub use parameter::{
     AddressRequest, CorrelationId, DetectionMethod, HmacId, HmacIds, Parameter, ParameterIter,
     ParameterWriter, Parameters, RawParameter,

@@ -7,7 +7,7 @@ use anabranch_types::VerificationTag;
 
 use crate::reader::Reader;
 use crate::writer::padded;
-use crate::{DecodeError, DecodeErrorKind, RawChunk, checksum};
+use crate::{ChunkHead, DecodeError, DecodeErrorKind, RawChunk, checksum};
 
 /// The common header (RFC 9260 §3.1), without the checksum.
 ///
@@ -132,12 +132,51 @@ impl<'a> Packet<'a> {
         self.bytes
     }
 
+    /// The heads of the chunks behind the common header, in order.
+    #[must_use]
+    pub fn chunk_heads(&self) -> ChunkHeads<'a> {
+        ChunkHeads {
+            rest: &self.bytes[CommonHeader::LEN..],
+        }
+    }
+
     /// The chunks behind the common header, in order.
     #[must_use]
     pub fn chunks(&self) -> Chunks<'a> {
         Chunks {
             reader: Reader::new(&self.bytes[CommonHeader::LEN..], CommonHeader::LEN),
         }
+    }
+}
+
+/// The heads of the chunks of a packet, in order; ends before the first chunk that is malformed. Cheaper than [`Chunks`].
+#[derive(Clone, Debug)]
+pub struct ChunkHeads<'a> {
+    rest: &'a [u8],
+}
+
+impl ChunkHeads<'_> {
+    /// Whether nothing follows the last chunk.
+    #[must_use]
+    pub const fn is_at_end(&self) -> bool {
+        self.rest.is_empty()
+    }
+}
+
+impl Iterator for ChunkHeads<'_> {
+    type Item = ChunkHead;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let [kind, flags, high, low, ..] = *self.rest else {
+            return None;
+        };
+        let length = usize::from(u16::from_be_bytes([high, low]));
+        if length < RawChunk::HEADER_LEN || length > self.rest.len() {
+            return None;
+        }
+        self.rest = self.rest.get(padded(length)..).unwrap_or_default();
+        Some(ChunkHead { kind, flags })
     }
 }
 

@@ -202,10 +202,8 @@ impl Endpoint {
             self.counters.malformed += 1;
             return;
         };
-        let mut chunks = packet.chunks();
-        let first = chunks.next().and_then(Result::ok);
         //= rfc9260 6.10-8
-        if !is_lawful_bundle(first.as_ref(), chunks) {
+        if !is_lawful_bundle(&packet) {
             self.counters.dropped += 1;
             return;
         }
@@ -216,11 +214,10 @@ impl Endpoint {
             packet: &packet,
             is_unverified: is_unverified && !self.config.checksum_offload,
         };
-        let is_handled = match &first {
-            Some(first) if matches!(first.kind, kind::INIT | kind::COOKIE_ECHO) => {
-                self.handle_set_up(&inbound, first)
-            }
-            Some(first) if first.kind == kind::AUTH => self.handle_authenticated(&inbound),
+        let is_handled = match packet.chunk_heads().next().map(|first| first.kind) {
+            Some(kind::INIT | kind::COOKIE_ECHO) => self.handle_set_up(&inbound, 0),
+            // A COOKIE ECHO may be authenticated before there is an association (RFC 4895 §6.3).
+            Some(kind::AUTH) if is_second(&packet, kind::COOKIE_ECHO) => self.handle_set_up(&inbound, 1),
             Some(_) => self.deliver(&inbound),
             None => false,
         };
@@ -229,18 +226,9 @@ impl Endpoint {
         }
     }
 
-    /// Handles a packet that begins with an AUTH chunk. A COOKIE ECHO may follow it, for which there is no association yet (RFC 4895
-    /// §6.3).
-    #[cold]
-    fn handle_authenticated(&mut self, inbound: &Inbound<'_>) -> bool {
-        match inbound.packet.chunks().nth(1) {
-            Some(Ok(second)) if second.kind == kind::COOKIE_ECHO => self.handle_set_up(inbound, &second),
-            _ => self.deliver(inbound),
-        }
-    }
-
-    /// Handles a packet that begins with an INIT or COOKIE ECHO; returns whether it belongs to this endpoint.
-    fn handle_set_up(&mut self, inbound: &Inbound<'_>, first: &RawChunk<'_>) -> bool {
+    /// Handles a packet whose chunk `at`, before which there is only an AUTH chunk, is an INIT or COOKIE ECHO; returns whether it
+    /// belongs to this endpoint.
+    fn handle_set_up(&mut self, inbound: &Inbound<'_>, at: usize) -> bool {
         if !is_unicast(&inbound.arrival) {
             return false;
         }
@@ -248,9 +236,9 @@ impl Endpoint {
             self.counters.malformed += 1;
             return true;
         }
-        match first.decode() {
-            Ok(Chunk::Init(init)) => listener::on_init(self, inbound, &init),
-            Ok(Chunk::CookieEcho(echo)) => {
+        match inbound.packet.chunks().flatten().nth(at).map(RawChunk::decode) {
+            Some(Ok(Chunk::Init(init))) => listener::on_init(self, inbound, &init),
+            Some(Ok(Chunk::CookieEcho(echo))) => {
                 if responder::on_cookie_echo(self, inbound, echo.cookie) {
                     self.deliver(inbound);
                 }
@@ -489,6 +477,14 @@ impl Endpoint {
             }
         }
     }
+}
+
+/// Whether the second chunk of the packet is of type `kind`.
+fn is_second(packet: &Packet<'_>, kind: u8) -> bool {
+    packet
+        .chunk_heads()
+        .nth(1)
+        .is_some_and(|second| second.kind == kind)
 }
 
 //= rfc9260 3.3.2-21, 3.3.3-23

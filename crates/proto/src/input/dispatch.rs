@@ -58,27 +58,31 @@ pub(super) fn chunks(
                 break;
             }
         }
-        if let Chunk::Part(part) = &chunk
-            && association.extensions.agreed(raw.kind)
-            && association.state.takes_data()
-        {
-            // A restored chunk that is not user data is ignored.
-            let whole = association.transfer.take_part(part).unwrap_or_default();
-            if let Some(data) = restored(&whole) {
-                on_data(association, now, path, data)?;
-                carried_data = true;
+        match chunk {
+            Chunk::Data(data) => carried_data |= on_data(association, now, path, &UserData::Data(data))?,
+            Chunk::IData(data) => carried_data |= on_data(association, now, path, &UserData::IData(data))?,
+            Chunk::Part(part)
+                if association.extensions.agreed(raw.kind) && association.state.takes_data() =>
+            {
+                // A restored chunk that is not user data is ignored.
+                let whole = association.transfer.take_part(&part).unwrap_or_default();
+                if let Some(data) = restored(&whole) {
+                    carried_data |= on_data(association, now, path, &data)?;
+                }
             }
-            continue;
-        }
-        carried_data |= counts_as_data(&association.extensions, &chunk) && association.state.takes_data();
-        if !one(association, now, path, raw, chunk)? {
-            break;
+            chunk => {
+                carried_data |=
+                    is_forward_tsn(&association.extensions, &chunk) && association.state.takes_data();
+                if !one(association, now, path, raw, chunk)? {
+                    break;
+                }
+            }
         }
     }
     Ok(carried_data)
 }
 
-/// Handles one chunk; returns whether the next one is handled.
+/// Handles one chunk without user data; returns whether the next one is handled.
 fn one(
     association: &mut Association,
     now: Instant,
@@ -91,8 +95,6 @@ fn one(
     }
     let state = &association.state;
     match chunk {
-        Chunk::Data(chunk) => on_data(association, now, path, UserData::Data(chunk))?,
-        Chunk::IData(chunk) => on_data(association, now, path, UserData::IData(chunk))?,
         Chunk::Sack(sack) if state.is_connected() => {
             let effects = association.transfer.on_sack(now, path, &sack)?;
             association.apply(effects);
@@ -159,10 +161,9 @@ fn one(
 }
 
 //= rfc3758 3.6-7
-/// Whether the chunk is acknowledged like DATA. FORWARD TSN is (RFC 3758 §3.6), if it was agreed.
-fn counts_as_data(extensions: &Extensions, chunk: &Chunk<'_>) -> bool {
+/// Whether the chunk is a FORWARD TSN that was agreed on, which is acknowledged like DATA (RFC 3758 §3.6).
+fn is_forward_tsn(extensions: &Extensions, chunk: &Chunk<'_>) -> bool {
     match chunk {
-        Chunk::Data(_) | Chunk::IData(_) => true,
         Chunk::ForwardTsn(_) => extensions.agreed(kind::FORWARD_TSN),
         Chunk::IForwardTsn(_) => extensions.agreed(kind::I_FORWARD_TSN),
         _ => false,
@@ -190,12 +191,13 @@ fn restored(bytes: &[u8]) -> Option<UserData<'_>> {
 }
 
 //= rfc9260 9.2-12, 9.2-13
+/// Handles a chunk of user data; returns whether the state permits any.
 fn on_data(
     association: &mut Association,
     now: Instant,
     path: PathId,
-    chunk: UserData<'_>,
-) -> Result<(), Violation> {
+    chunk: &UserData<'_>,
+) -> Result<bool, Violation> {
     let Association {
         state,
         transfer,
@@ -205,9 +207,9 @@ fn on_data(
         ..
     } = association;
     if !state.takes_data() {
-        return Ok(());
+        return Ok(false);
     }
-    match transfer.on_data(now, path, &chunk)? {
+    match transfer.on_data(now, path, chunk)? {
         DataOutcome::Accepted => owed.tell_readable(&transfer.receiver, events),
         DataOutcome::InvalidStream => {
             control.report(CauseWriter::one(Cause::InvalidStream(chunk.stream())));
@@ -220,7 +222,7 @@ fn on_data(
         transfer.receiver.force_sack();
         control.send_shutdown();
     }
-    Ok(())
+    Ok(true)
 }
 
 //= rfc9260 5.2.6-1, 5.2.6-2

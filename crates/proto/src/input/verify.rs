@@ -1,8 +1,8 @@
 //! Verification of tags (RFC 9260 §8.5): does the packet belong to this association?
 
 use anabranch_types::{PathAddr, VerificationTag};
-use anabranch_wire::chunk::{RawChunk, kind};
-use anabranch_wire::{Chunks, Packet};
+use anabranch_wire::chunk::kind;
+use anabranch_wire::{ChunkHead, Packet};
 
 use crate::association::Association;
 
@@ -31,29 +31,26 @@ pub(super) fn completes_shutdown(packet: &Packet<'_>) -> bool {
 /// Whether a chunk that must be alone in its packet is alone: INIT, INIT ACK and SHUTDOWN COMPLETE (RFC 9260 §6.10), and an ABORT
 /// with the T bit (§8.4 rule 8 bundles nothing with it). Such a packet has another tag than other chunks require; if they were
 /// accepted in it, an attacker who observes one direction of an association could forge packets of the other.
-pub(crate) fn is_lawful_bundle(first: Option<&RawChunk<'_>>, mut others: Chunks<'_>) -> bool {
-    match first {
-        Some(first) if must_be_alone(first) => others.next().is_none(),
-        _ => !others.flatten().any(|chunk| must_be_alone(&chunk)),
+pub(crate) fn is_lawful_bundle(packet: &Packet<'_>) -> bool {
+    let mut chunks = packet.chunk_heads();
+    match chunks.next() {
+        Some(first) if must_be_alone(first) => chunks.is_at_end(),
+        _ => !chunks.any(must_be_alone),
     }
 }
 
-fn must_be_alone(chunk: &RawChunk<'_>) -> bool {
-    match chunk.kind {
-        kind::INIT | kind::INIT_ACK | kind::SHUTDOWN_COMPLETE => true,
-        kind::ABORT => chunk.reflects_tag(),
-        _ => false,
-    }
+const fn must_be_alone(chunk: ChunkHead) -> bool {
+    matches!(chunk.kind, kind::INIT | kind::INIT_ACK | kind::SHUTDOWN_COMPLETE) || chunk.reflects_tag()
 }
 
 //= rfc9260 8.5.1-6, 8.5.1-7, 8.5.1-12, 8.5-2, 9.1-6
 /// Whether the packet has the tag that its first chunk requires; all others require the same ([`is_lawful_bundle`]).
 fn tag(association: &Association, packet: &Packet<'_>) -> bool {
     let tag = packet.header().tag;
-    match packet.chunks().next() {
-        Some(Ok(first)) if first.reflects_tag() => is_reflected(association, tag),
-        Some(Ok(_)) => tag == association.local.tag,
-        Some(Err(_)) | None => false,
+    match packet.chunk_heads().next() {
+        Some(first) if first.reflects_tag() => is_reflected(association, tag),
+        Some(_) => tag == association.local.tag,
+        None => false,
     }
 }
 

@@ -94,6 +94,24 @@ pub mod kind {
     pub const I_FORWARD_TSN: u8 = 0xc2;
 }
 
+/// Type and flags of a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChunkHead {
+    /// The type; see [`kind`].
+    pub kind: u8,
+    /// Eight bits whose meaning depends on the type.
+    pub flags: u8,
+}
+
+impl ChunkHead {
+    /// Whether it is an ABORT or a SHUTDOWN COMPLETE with the T bit: the verification tag is reflected, that is the tag
+    /// of the receiver's own packets (RFC 9260 §8.5.1 B, C).
+    #[must_use]
+    pub const fn reflects_tag(self) -> bool {
+        matches!(self.kind, kind::ABORT | kind::SHUTDOWN_COMPLETE) && self.flags & abort::TAG_REFLECTED != 0
+    }
+}
+
 /// One chunk of a packet, its value not decoded yet.
 ///
 /// ```text
@@ -120,13 +138,6 @@ pub struct RawChunk<'a> {
 impl<'a> RawChunk<'a> {
     /// Bytes of type, flags and length.
     pub const HEADER_LEN: usize = 4;
-
-    /// Whether it is an ABORT or a SHUTDOWN COMPLETE with the T bit: the verification tag is reflected, that is the tag
-    /// of the receiver's own packets (RFC 9260 §8.5.1 B, C).
-    #[must_use]
-    pub const fn reflects_tag(&self) -> bool {
-        matches!(self.kind, kind::ABORT | kind::SHUTDOWN_COMPLETE) && self.flags & abort::TAG_REFLECTED != 0
-    }
 
     /// Decodes the value. Unknown types become [`Chunk::Unknown`].
     ///
