@@ -19,9 +19,9 @@ mod queue;
 mod scoreboard;
 mod settings;
 mod streams;
+mod unacknowledged;
 mod window;
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use anabranch_policy::catalog::SackHandlingChoice;
@@ -83,19 +83,6 @@ pub(crate) struct SackOutcome {
     pub(crate) freed_bytes: u64,
     /// Chunks that the peer has reneged on.
     pub(crate) reneged: u32,
-}
-
-/// A message that the peer has not acknowledged in full.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Unacknowledged {
-    /// Id of the message.
-    pub(crate) message: MessageId,
-    /// Its stream.
-    pub(crate) stream: StreamId,
-    /// Its unacknowledged bytes.
-    pub(crate) bytes: u64,
-    /// Whether any part of it was sent, so that the peer may have received it.
-    pub(crate) sent: bool,
 }
 
 /// The sender of an association.
@@ -477,28 +464,6 @@ impl Sender {
     /// Effects of the last SACK or SHUTDOWN on each path, in the order of path ids; paths without news are left out.
     pub(crate) fn path_acks(&self) -> &[PathAck] {
         self.scoreboard.path_acks()
-    }
-
-    /// The messages that are not completely acknowledged, in the order in which they were queued.
-    pub(crate) fn unacknowledged(&self) -> impl Iterator<Item = Unacknowledged> + use<> {
-        let sent = self.scoreboard.unacknowledged();
-        let sent = sent.map(|chunk| (chunk.message, chunk.stream, chunk.payload_bytes(), true));
-        let waiting = self.streams.waiting();
-        let waiting = waiting.map(|waiting| (waiting.id, waiting.message.stream, waiting.bytes(), false));
-        let mut messages = BTreeMap::new();
-        let passed_over = self.line.iter();
-        let passed_over =
-            passed_over.map(|chunk| (chunk.message, chunk.stream, chunk.payload_bytes(), false));
-        for (message, stream, bytes, sent) in sent.chain(passed_over).chain(waiting) {
-            let nothing = Unacknowledged {
-                message,
-                stream,
-                bytes: 0,
-                sent,
-            };
-            messages.entry(message).or_insert(nothing).bytes += bytes;
-        }
-        messages.into_values()
     }
 
     /// Whether any message has unsent data.

@@ -16,7 +16,8 @@ use anabranch_types::{
 };
 use anabranch_wire::{DataFlags, ValidSack};
 
-use super::{Ahead, SackOutcome, SackWindow, SendError, Sender, SenderConfig, Unacknowledged};
+use super::unacknowledged::Unacknowledged;
+use super::{Ahead, SackOutcome, SackWindow, SendError, Sender, SenderConfig};
 use crate::config::SackWalks;
 use crate::user_data::UserData;
 use crate::{Message, Reliability};
