@@ -15,7 +15,7 @@ struct Binding {
     expired: Vec<SocketAddr>,
 }
 
-/// The binding of this address has expired.
+/// The NAT has no binding of this address, or it has expired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Expired;
 
@@ -58,14 +58,12 @@ impl Nat {
         {
             return Ok(binding.inside);
         }
-        if self
-            .bindings
-            .iter()
-            .any(|binding| binding.expired.contains(&destination))
-        {
-            return Err(Expired);
-        }
-        Ok(destination)
+        // The NAT has no binding of that port.
+        let is_here = |address: &SocketAddr| address.ip() == destination.ip();
+        let is_known = self.bindings.iter().any(|binding| {
+            is_here(&binding.inside) || is_here(&binding.outside) || binding.expired.iter().any(is_here)
+        });
+        if is_known { Err(Expired) } else { Ok(destination) }
     }
 }
 

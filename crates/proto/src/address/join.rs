@@ -162,7 +162,7 @@ impl Addresses {
         };
         let shares_ends = |path: &Path| path.addr.local == local && path.addr.remote.ip() == pair.remote.ip();
         if let Some(id) = longest_silent(&transfer.paths, shares_ends) {
-            let effects = self.rebind(transfer, id, pair.remote);
+            let effects = self.rebind(transfer, id, (now, pair.remote));
             transfer.probe_rebound(id, now);
             return Some((id, effects));
         }
@@ -172,6 +172,7 @@ impl Addresses {
             effects.append(self.remove_path(transfer, id));
         }
         effects.append(transfer.add_path(pair, now)?);
+        self.is_changed = true;
         self.note_moved();
         let id = transfer.paths.between(pair)?;
         transfer.paths.path_mut(id).joined_at = Some(now);

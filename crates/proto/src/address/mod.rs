@@ -220,9 +220,9 @@ impl Addresses {
         self.asconf_receiver.take_repeated()
     }
 
-    /// Handles the confirmation of a path: the path that the peer requests may become the primary path, and others may be
+    /// Handles that a path was confirmed or works again: the path that the peer requests may become the primary path, and others may be
     /// superfluous. Without address changes, the pair of the handshake stays a path, whether the pairing rule contains it or not.
-    pub(crate) fn on_confirmed(&mut self, transfer: &mut Transfer) -> Effects {
+    pub(crate) fn on_usable_path(&mut self, transfer: &mut Transfer) -> Effects {
         self.is_unsettled = self.is_changed;
         self.is_moved = true;
         self.prefer(transfer)

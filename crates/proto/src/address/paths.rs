@@ -91,9 +91,15 @@ impl Addresses {
         Some(effects)
     }
 
-    /// Changes the peer's encapsulation port of a path (RFC 6951 §5.4).
-    pub(crate) fn rebind(&mut self, transfer: &mut Transfer, path: PathId, remote: SocketAddr) -> Effects {
+    /// Changes the peer's encapsulation port of a path (RFC 6951 §5.4). The peer may have left another path for that, as if it had joined.
+    pub(crate) fn rebind(
+        &mut self,
+        transfer: &mut Transfer,
+        path: PathId,
+        (now, remote): (Instant, SocketAddr),
+    ) -> Effects {
         let (before, effects) = transfer.rebind(path, remote);
+        transfer.paths.path_mut(path).joined_at = Some(now);
         self.former.make_mut().of_peer.push(before);
         self.is_moved = true;
         for known in &mut self.peer_addrs {

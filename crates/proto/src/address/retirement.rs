@@ -3,8 +3,8 @@
 //! A host behind a NAT does not know its public addresses, so it cannot delete the one that an uplink had before. The wildcard address
 //! would delete the addresses of its other uplinks, too. So the other end removes a path itself if
 //!
-//! - another path from the same local address is usable, and the peer has joined it since it was last heard on this one, so that it may
-//!   be the same uplink,
+//! - another path from the same local address is usable, and the peer has joined it or moved it to another port since it was last heard on
+//!   this one, so that it may be the same uplink,
 //! - this path is unusable, and was silent for a minute, or none of its first heartbeats was acknowledged.
 //!
 //! If the peer still has the uplink, its heartbeats there are not acknowledged, and it joins again ([`super::join`]). So the end that

@@ -258,7 +258,7 @@ impl Association {
     /// Applies effects that few steps have, apart from [`Association::apply`], so that the usual case is inlined in its callers.
     #[cold]
     fn apply_changes(&mut self, effects: Effects) {
-        let (is_acknowledged, is_confirmed) = (effects.is_acknowledged, effects.is_confirmed);
+        let (is_acknowledged, is_usable_again) = (effects.is_acknowledged, effects.is_usable_again);
         let (peer_is_unreachable, is_stalled) = (effects.peer_is_unreachable, effects.is_stalled);
         if let Some(changes) = effects.into_path_events() {
             report_path_events(&mut self.control, &mut self.events, changes);
@@ -267,8 +267,8 @@ impl Association {
             self.owed
                 .tell_writable(&self.state, &self.transfer.sender, &mut self.events);
         }
-        if is_confirmed {
-            let preferred = self.addresses.on_confirmed(&mut self.transfer);
+        if is_usable_again {
+            let preferred = self.addresses.on_usable_path(&mut self.transfer);
             if let Some(changes) = preferred.into_path_events() {
                 report_path_events(&mut self.control, &mut self.events, changes);
             }

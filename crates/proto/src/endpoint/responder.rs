@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 
 use anabranch_types::{AssociationId, PathAddr, PathId};
 use anabranch_wire::chunk::kind;
-use anabranch_wire::{Cause, CauseWriter, Chunk, OutboundError, ShutdownAck};
+use anabranch_wire::{Cause, CauseWriter, Chunk, CookieAck, OutboundError, ShutdownAck};
 
 use super::cookie::{BadCookie, Cookie, seal_of};
 use super::directory::Correspondent;
@@ -241,6 +241,9 @@ fn apply(
             complete(association, inbound, cookie);
         }
         // The COOKIE ACK was lost.
+        Verdict::D if may_reply_to_source(association, inbound) => {
+            endpoint.replies.push(inbound, cookie.peer_tag, &CookieAck);
+        }
         Verdict::D => {
             let (control, transfer) = (&mut association.control, &mut association.transfer);
             let path = had_at(&transfer.paths, inbound, cookie);
@@ -434,6 +437,19 @@ fn acknowledge(control: &mut Control, transfer: &mut Transfer, inbound: &Inbound
     let came = path_to(&transfer.paths, inbound.arrival)
         .filter(|path| transfer.paths.is_confirmed(*path) || transfer.hurry_heartbeat(*path, inbound.now));
     control.send_cookie_ack(came.unwrap_or(otherwise));
+}
+
+//= rfc9260 6.4-2
+/// Whether a repeated COOKIE ECHO comes from an address that is not the peer's, because the peer's NAT has changed during the handshake.
+/// Then the COOKIE ACK alone is sent to this address, which becomes no path: the peer joins from there. Not if the peer requires
+/// authentication of COOKIE ACK, which replies do not have.
+fn may_reply_to_source(association: &Association, inbound: &Inbound<'_>) -> bool {
+    let paths = &association.transfer.paths;
+    let authentication = association.authentication.as_deref();
+    let must_prove = authentication.is_some_and(|known| known.peer_demands(kind::COOKIE_ACK));
+    association.state.is_connected()
+        && !matches!(paths.arrived(&inbound.arrival), Arrived::On(_))
+        && !must_prove
 }
 
 fn path_to(paths: &PathSet, addr: PathAddr) -> Option<PathId> {

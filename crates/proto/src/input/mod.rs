@@ -83,7 +83,8 @@ impl Association {
         // The tag is correct, so the packet is from the peer, and a NAT has a new binding: packets are sent to the new port
         // (RFC 6951 §5.4). If the path is unusable, it is probed again at once, because the old port may have been the
         // reason: the port of an added address is a guess, and a NAT may have lost its binding.
-        let effects = self.addresses.rebind(&mut self.transfer, path, arrival.remote);
+        let moved = (now, arrival.remote);
+        let effects = self.addresses.rebind(&mut self.transfer, path, moved);
         self.apply(effects);
         self.transfer.paths.path_mut(path).heard_at = Some(now);
         if self.state.is_connected() {

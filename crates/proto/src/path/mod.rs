@@ -73,7 +73,7 @@ pub(crate) struct Path {
     pub(crate) acked_at: Option<Instant>,
     /// Time of the last packet received on it.
     pub(crate) heard_at: Option<Instant>,
-    /// When the peer added its remote address by an ASCONF with a wildcard address (RFC 5061 §4.2.1).
+    /// When the peer added its remote address by an ASCONF with a wildcard address (RFC 5061 §4.2.1), or moved to another port.
     pub(crate) joined_at: Option<Instant>,
     pub(crate) join: Join,
     /// Time of the last HEARTBEAT ACK.

@@ -83,10 +83,14 @@ impl PathSet {
     pub(crate) fn remove(&mut self, id: PathId) {
         let Some(at) = self.position(id) else { return };
         self.inner.remove(at);
+        // Address changes may have doubled the room, and most paths stay for long.
+        self.inner.shrink_to_fit();
         self.ids.remove(id);
         self.sacks_asked.remove(id);
         self.unresponsive.remove(id);
-        if self.facts.remove(at).primary {
+        let was_primary = self.facts.remove(at).primary;
+        self.facts.shrink_to_fit();
+        if was_primary {
             self.set_primary(self.best());
         }
     }

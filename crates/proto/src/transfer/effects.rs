@@ -13,8 +13,8 @@ pub(crate) struct Effects {
     /// Path events for the application, in order. Each packet returns effects, and few change a path, so the list is behind a
     /// pointer: two words are returned in registers, a list would be returned through memory.
     path_events: Option<Box<PathEvents>>,
-    /// An unconfirmed path was confirmed (RFC 9260 §5.4), which may change which paths are needed and which one the peer prefers.
-    pub(crate) is_confirmed: bool,
+    /// A path was confirmed (RFC 9260 §5.4) or works again, which may change which paths are needed and which one the peer prefers.
+    pub(crate) is_usable_again: bool,
     /// Data was acknowledged, so the send buffer may have room again.
     pub(crate) is_acknowledged: bool,
     /// The limit of consecutive errors is exceeded: the association ends (RFC 9260 §8.1).
@@ -46,7 +46,7 @@ impl Effects {
     /// Appends the effects of a later step.
     #[inline]
     pub(crate) fn append(&mut self, later: Self) {
-        self.is_confirmed |= later.is_confirmed;
+        self.is_usable_again |= later.is_usable_again;
         self.is_acknowledged |= later.is_acknowledged;
         self.peer_is_unreachable |= later.peer_is_unreachable;
         self.is_stalled |= later.is_stalled;
@@ -66,7 +66,7 @@ impl Effects {
     /// Whether more than `is_acknowledged` is set.
     #[inline]
     pub(crate) const fn changes_association(&self) -> bool {
-        self.path_events.is_some() | self.is_confirmed | self.peer_is_unreachable | self.is_stalled
+        self.path_events.is_some() | self.is_usable_again | self.peer_is_unreachable | self.is_stalled
     }
 
     /// The changes of paths, in order; `None` if there are none.

@@ -235,13 +235,12 @@ impl Transfer {
         if before == reachability {
             return None;
         }
-        let was_unconfirmed = before == Reachability::Unconfirmed;
         self.paths.set_reachability(path, reachability);
         let mut effects = self.changed(path, PathChange::Reachability(reachability));
         match reachability {
             Reachability::Active => {
                 self.paths.note_usable();
-                effects.is_confirmed = was_unconfirmed;
+                effects.is_usable_again = true;
             }
             // When the path works again, its route and so its MTU may be another.
             Reachability::Inactive => effects.append(self.forget_mtu(path)),

@@ -436,3 +436,22 @@ fn only_uplink_that_is_renumbered_carries_data_within_round_trips() {
         }
     }
 }
+
+/// A pair across the links is no longer needed when the path works that was in an outage while the others were confirmed.
+#[test]
+fn superfluous_paths_are_removed_after_an_outage() {
+    let mut pair = with_a_spare_path(2).connected();
+    pair.bob().send_messages(10, 1_000, Streams::one(0));
+    pair.run_for(secs(3));
+    pair.cut_path(1);
+    pair.alice().send_forever();
+    pair.run_for(secs(5));
+    for side in Side::BOTH {
+        pair.apply(Step::Join(side, 2));
+    }
+    pair.run_for(secs(30));
+    pair.heal_path(1);
+    pair.run_until(|pair| active(pair) == [3, 3], secs(60));
+    pair.run_for(secs(1));
+    assert_eq!(pair.path_counts(), [3, 3]);
+}

@@ -478,3 +478,19 @@ fn joins_on_a_dead_path_back_off() {
     assert!(asked <= 2 * 300 / 30, "{asked} packets in 300 s");
     assert!(pair.is_connected());
 }
+
+/// The NAT takes another public address while the COOKIE ACK is on its way. The COOKIE ECHO is repeated from the new address, which is none of
+/// the peer's.
+#[test]
+fn handshake_completes_if_the_public_address_changes_before_cookie_ack() {
+    let mut pair = Pair::one_path(mbit(10), ms(20)).build();
+    pair.alice().connect();
+    pair.run_for(ms(50));
+    let public = "198.51.100.7:20001".parse().expect("an address");
+    pair.apply(Step::Translate(0, public));
+    pair.run_for(secs(3));
+    assert!(pair.is_connected());
+    pair.alice().send_messages(10, 1_000, Streams::one(0));
+    pair.bob().send_messages(10, 1_000, Streams::one(0));
+    pair.deliver_all(secs(10));
+}

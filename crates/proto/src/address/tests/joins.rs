@@ -286,3 +286,38 @@ fn unconfirmed_listed_address_gets_no_joins_from_the_listener() {
             .any(|(_, bytes)| contains_chunk(bytes, kind::ASCONF))
     );
 }
+
+/// Two rebindings of one uplink: the first made a second path by a join, and the second moved the first path.
+#[test]
+fn path_that_a_rebinding_has_left_is_removed() {
+    let mut pair = Pair::with(1);
+    let packet = join_packet(&pair, 0);
+    reply_destinations(&mut pair, path_from_port(40_001), &packet);
+    let later = LATER + Duration::from_secs(10);
+    let data = send_message(&mut pair.alice, "from the third port");
+    for (_, bytes) in data {
+        pair.bob
+            .handle_datagram(later, path_from_port(40_002), Ecn::NotCapable, &bytes);
+    }
+    let both = [path_from_port(40_002).remote, path_from_port(40_001).remote];
+    assert_eq!(remotes(&pair), both);
+    // Alice replies to what is sent to her last port.
+    for step in 0..700 {
+        let now = later + Duration::from_millis(100 * step);
+        pair.bob.handle_timeout(now);
+        for (path, bytes) in poll_packets(&mut pair.bob, now) {
+            if path.remote == both[0] {
+                let there = PathAddr {
+                    local: at(0, 1),
+                    remote: path.local,
+                };
+                pair.alice.handle_datagram(now, there, Ecn::NotCapable, &bytes);
+            }
+        }
+        for (_, bytes) in poll_packets(&mut pair.alice, now) {
+            pair.bob
+                .handle_datagram(now, path_from_port(40_002), Ecn::NotCapable, &bytes);
+        }
+    }
+    assert_eq!(remotes(&pair), [both[0]]);
+}
