@@ -63,11 +63,15 @@ pub(crate) struct SoakHost {
     pub(crate) quiet: bool,
     /// Ended associations are not replaced.
     pub(crate) closing: bool,
+    /// Ended associations are replaced later.
+    pub(crate) connects_later: bool,
     pub(crate) totals: Totals,
 }
 
 /// The application on one association.
 struct App {
+    /// The local addresses that the peer was told, in the handshake or since.
+    announced: Vec<SocketAddr>,
     next_number: u32,
     sent: Sums,
     reader: Reader,
@@ -97,6 +101,7 @@ impl SoakHost {
             calls,
             quiet: false,
             closing: false,
+            connects_later: false,
             totals: Totals::default(),
         }
     }
@@ -111,6 +116,7 @@ impl SoakHost {
 
     fn start_app(&mut self, now: Instant, id: AssociationId, ends_at: Option<Instant>) {
         let app = App {
+            announced: self.endpoint.local().to_vec(),
             next_number: 0,
             sent: Sums::default(),
             reader: Reader::new(STREAMS),
@@ -125,6 +131,55 @@ impl SoakHost {
 
     pub(crate) fn associations(&self) -> impl ExactSizeIterator<Item = &Association> {
         self.endpoint.associations()
+    }
+
+    /// The host has `address` instead of `former` from now on.
+    pub(crate) fn renumber(&mut self, former: SocketAddr, address: SocketAddr) {
+        // The order stays, because the handshake pairs the addresses of both ends by it.
+        for known in self.endpoint.local().to_vec() {
+            self.endpoint.remove_local(known);
+            self.endpoint
+                .add_local(if known == former { address } else { known });
+        }
+        let ids: Vec<AssociationId> = self.apps.keys().copied().collect();
+        ids.into_iter().for_each(|id| self.follow(id));
+    }
+
+    /// Later associations are set up to `address` instead of `former`.
+    pub(crate) fn call_instead(&mut self, former: SocketAddr, address: SocketAddr) {
+        let (remotes, _) = self.calls.as_mut().expect("only who calls connects");
+        for remote in remotes.iter_mut().filter(|remote| **remote == former) {
+            *remote = address;
+        }
+    }
+
+    /// Tells the peer which addresses have come and gone, as a driver does.
+    fn follow(&mut self, id: AssociationId) {
+        let present = self.endpoint.local().to_vec();
+        let (Some(app), Some(mut association)) = (self.apps.get_mut(&id), self.endpoint.association_mut(id))
+        else {
+            return;
+        };
+        if !association.is_connected() {
+            return;
+        }
+        app.announced.retain(|address| present.contains(address));
+        for address in &present {
+            if !app.announced.contains(address) && association.add_local_address(*address).is_ok() {
+                app.announced.push(*address);
+            }
+        }
+        let mut gone: Vec<SocketAddr> = association
+            .path_addresses()
+            .iter()
+            .map(|path| path.local)
+            .filter(|local| !present.contains(local))
+            .collect();
+        gone.dedup();
+        for address in gone {
+            // What is refused is repeated when the application wakes up.
+            let _ = association.remove_local_address(address);
+        }
     }
 
     /// Reads all data and shuts down all initiated associations, without replacing them.
@@ -148,6 +203,10 @@ impl SoakHost {
         let Some(app) = self.apps.get_mut(&id) else {
             return;
         };
+        if app.closed && self.connects_later && !self.closing {
+            self.wakes.insert((now + MAX_INTERVAL, id));
+            return;
+        }
         if app.closed {
             self.apps.remove(&id);
             self.endpoint.forget(id);
@@ -156,6 +215,8 @@ impl SoakHost {
             }
             return;
         }
+        self.follow(id);
+        let app = self.apps.get_mut(&id).expect("it was there");
         let mut association = self
             .endpoint
             .association_mut(id)

@@ -1,32 +1,35 @@
 //! Random impairments of the network: cuts, loss, reordering, duplication, corruption, changes of rate and delay, drops of large
-//! packets, NAT rebinding.
+//! packets, NAT rebinding, NATs that take another public address, hosts that get other addresses.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use anabranch_netsim::link::{Loss, QueueConfig, Reorder};
 use anabranch_netsim::topology::{self, Path};
-use anabranch_netsim::{HostId, LinkChange, LinkConfig, Network, Probability};
+use anabranch_netsim::{HostId, LinkChange, LinkConfig, Network, Probability, Side};
 use anabranch_proto::DEFAULT_PORT;
 use anabranch_types::{Instant, Rate, Rng};
 
 use crate::host::SoakHost;
 
 /// Mbit/s and one-way milliseconds of each path, for a thousand associations.
-const PATHS: [(f64, u64); 3] = [(30.0, 10), (20.0, 40), (10.0, 80)];
+pub(crate) const PATHS: [(f64, u64); 3] = [(30.0, 10), (20.0, 40), (10.0, 80)];
 /// Maximum loss, in packets per thousand, of all paths but the impaired one, so that every association survives.
 const MAX_LOSS_OF_OTHERS: u64 = 30;
 
-/// Paths and their impairments. At most one path is cut or severely impaired at a time.
+/// Paths and their impairments. At most one path is cut, severely impaired, or has new addresses at a time.
 pub(crate) struct Impairments {
+    hosts: (HostId, HostId),
     paths: Vec<Path>,
     rates: Vec<Rate>,
     rng: Rng,
-    /// The path that is cut or severely impaired, and until when.
+    /// The path that is cut, severely impaired or has new addresses, and until when.
     impaired: Option<(usize, Instant)>,
+    /// The last byte of the newest address.
+    newest: u8,
 }
 
-pub(crate) fn addresses(of: fn(u8) -> std::net::IpAddr) -> Vec<SocketAddr> {
+pub(crate) fn addresses(of: fn(u8) -> IpAddr) -> Vec<SocketAddr> {
     let numbers = 0..PATHS.len() as u8;
     numbers
         .map(|path| SocketAddr::new(of(path), DEFAULT_PORT))
@@ -48,15 +51,17 @@ impl Impairments {
         });
         let paths = topology::disjoint_paths(network, hosts, &links.collect::<Vec<_>>());
         Self {
+            hosts,
             paths,
             rates: rates.into(),
             rng,
             impaired: None,
+            newest: 2,
         }
     }
 
-    /// Applies a random change.
-    pub(crate) fn change_randomly(&mut self, network: &mut Network<SoakHost>) {
+    /// Applies a random change. Returns a path whose addresses are to change.
+    pub(crate) fn change_randomly(&mut self, network: &mut Network<SoakHost>) -> Option<usize> {
         let path = self.rng.below(self.paths.len() as u64) as usize;
         if let Some((impaired, _)) = self.impaired.take_if(|(_, until)| *until <= network.now()) {
             self.restore(network, impaired);
@@ -82,10 +87,10 @@ impl Impairments {
                 let delay = Duration::from_millis(self.rng.below(200));
                 self.change(network, path, &LinkChange::Delay(delay));
             }
-            28 => {
-                let inside = SocketAddr::new(self.paths[path].near_addr, DEFAULT_PORT);
-                let outside = SocketAddr::new(inside.ip(), 20_000 + self.rng.below(1_000) as u16);
-                network.rebind(inside, outside);
+            28 => self.rebind(network, path, self.paths[path].near_addr),
+            29..32 if self.impaired.is_none() => {
+                self.select_impaired(network, path);
+                return Some(path);
             }
             32..34 => {
                 let size = 1_280 + self.rng.below(200) as u32;
@@ -94,6 +99,44 @@ impl Impairments {
             34 => self.change(network, path, &LinkChange::Hole(u32::MAX)),
             _ => {}
         }
+        None
+    }
+
+    /// The NAT of the near end takes another public address, or one end gets another address.
+    pub(crate) fn change_addresses(&mut self, network: &mut Network<SoakHost>, path: usize) {
+        match self.rng.below(3) {
+            0 => self.renumber(network, path, Side::Near),
+            1 => self.renumber(network, path, Side::Far),
+            _ => {
+                let public = self.new_address(path, 3);
+                self.rebind(network, path, public);
+            }
+        }
+    }
+
+    /// The NAT of the near end uses another port of `public`.
+    fn rebind(&mut self, network: &mut Network<SoakHost>, path: usize, public: IpAddr) {
+        let inside = SocketAddr::new(self.paths[path].near_addr, DEFAULT_PORT);
+        let outside = SocketAddr::new(public, 20_000 + self.rng.below(1_000) as u16);
+        network.rebind(inside, outside);
+    }
+
+    /// One end gets another address.
+    fn renumber(&mut self, network: &mut Network<SoakHost>, path: usize, side: Side) {
+        let at = |address| SocketAddr::new(address, DEFAULT_PORT);
+        let former = at(self.paths[path].end(side));
+        let address = self.new_address(path, 1 + side.index() as u8);
+        self.paths[path].renumber(network, self.hosts, side, address);
+        let host = [self.hosts.0, self.hosts.1][side.index()];
+        network.act(host, |host, _| host.renumber(former, at(address)));
+        if side == Side::Far {
+            network.act(self.hosts.0, |host, _| host.call_instead(former, at(address)));
+        }
+    }
+
+    fn new_address(&mut self, path: usize, network: u8) -> IpAddr {
+        self.newest = self.newest % 250 + 1;
+        Ipv4Addr::new(10, path as u8, network, self.newest).into()
     }
 
     /// Removes all impairments.
