@@ -3,7 +3,8 @@
 //! Source: draft-ietf-ccwg-bbr, *Delivery Rate Samples*.
 //!
 //! Idea: a packet takes a snapshot of what was delivered when it was sent. When it is acknowledged, the bytes delivered
-//! since then, divided by the longer of the times in which they were sent and acknowledged, are a sample of the rate.
+//! since then are divided by an interval: the time in which they were sent or that in which they were acknowledged, whichever
+//! is longer. The quotient is a sample of the rate.
 //!
 //! ```text
 //! sent:   snapshot of delivered, the times of delivery and of sending, lost, in flight

@@ -123,18 +123,12 @@ impl DataReassembly {
         }
         // By serial arithmetic an SSN "before" the expected one is old, or at least 2^15 messages ahead (RFC 9260 §1.6). With TSNs
         // missing it may be the latter, and the chunk is dropped for now. With none missing it must be old.
-        if unknown_through.is_some() {
-            // A late fragment of an abandoned message, unless the SSN is ambiguous.
-            let is_next = tsn == tracker.cumulative().next();
-            Ok(if is_next {
-                Verdict::Skipped
-            } else {
-                Verdict::NotYet
-            })
-        } else if tsn == tracker.cumulative().next() {
-            Err(Ssn::USED_TWICE)
-        } else {
-            Ok(Verdict::NotYet)
+        let is_next = tsn == tracker.cumulative().next();
+        match unknown_through {
+            _ if !is_next => Ok(Verdict::NotYet),
+            // A late fragment of an abandoned message.
+            Some(_) => Ok(Verdict::Skipped),
+            None => Err(Ssn::USED_TWICE),
         }
     }
 

@@ -139,20 +139,10 @@ impl IDataReassembly {
         if data.stream.0 >= self.inbound_streams {
             return Ok(Verdict::InvalidStream);
         }
-        // Every message has its own MID, so a MID that was delivered, or belongs to a complete message that waits, is a repetition.
-        if self.has_skipped
-            && !data.unordered
-            && self.received.order.turn(data.stream, data.mid) == Turn::Past
-            && !self.received.order.has(data.stream, data.mid)
-        {
-            // A late fragment of an abandoned message.
-            return Ok(Verdict::Skipped);
-        }
         if !data.unordered
-            && (self.received.order.turn(data.stream, data.mid) == Turn::Past
-                || self.received.order.has(data.stream, data.mid))
+            && let Some(verdict) = self.judge_number(data.stream, data.mid)?
         {
-            return Err(Mid::USED_TWICE);
+            return Ok(verdict);
         }
         // RFC 8260 §2.1: only the first fragment has the B bit, and its FSN is 0.
         if data.place == FragmentPlace::Later(Fsn(0)) {
@@ -168,6 +158,21 @@ impl IDataReassembly {
         match begun {
             Some(begun) => self.fits(data, begun).map(|()| Verdict::Take),
             None => Ok(Verdict::Take),
+        }
+    }
+
+    /// Checks the MID of an ordered message. Every message has its own, so a MID that was delivered, or belongs to a complete message that
+    /// waits, is a repetition. `None` if neither is the case.
+    fn judge_number(&self, stream: StreamId, mid: Mid) -> Result<Option<Verdict>, Violation> {
+        let order = &self.received.order;
+        if order.has(stream, mid) {
+            return Err(Mid::USED_TWICE);
+        }
+        match order.turn(stream, mid) {
+            // A late fragment of an abandoned message.
+            Turn::Past if self.has_skipped => Ok(Some(Verdict::Skipped)),
+            Turn::Past => Err(Mid::USED_TWICE),
+            Turn::Now | Turn::Later => Ok(None),
         }
     }
 
