@@ -127,16 +127,18 @@ fn leads_alike(path: &Path, pair: &PathAddr) -> bool {
 }
 
 fn superfluous(paths: &PathSet) -> Option<PathId> {
-    let is_served = |id: PathId, pair: &PathAddr, shares: fn(&Path, &PathAddr) -> bool| {
+    let is_served = |id: PathId, candidate: &Path, shares: fn(&Path, &PathAddr) -> bool| {
+        // When the peer joins, it may have left the other paths, which count as usable until a heartbeat is not acknowledged.
+        let works = |path: &Path| path.heard_at >= candidate.joined_at;
         let mut others = paths
             .iter()
-            .filter(|(facts, _)| facts.id != id && facts.is_usable());
-        others.any(|(_, path)| shares(path, pair))
+            .filter(|(facts, path)| facts.id != id && facts.is_usable() && works(path));
+        others.any(|(_, path)| shares(path, &candidate.addr))
     };
     let candidates = paths.iter().filter(|(_, path)| path.data_sent_at.is_none());
     candidates
         .filter(|(facts, path)| {
-            is_served(facts.id, &path.addr, shares_local) && is_served(facts.id, &path.addr, leads_alike)
+            is_served(facts.id, path, shares_local) && is_served(facts.id, path, leads_alike)
         })
         .map(|(facts, _)| (facts.is_usable(), facts.id))
         .min_by_key(|(usable, id)| (*usable, core::cmp::Reverse(*id)))

@@ -3,6 +3,9 @@
 use super::rules::{add_alice_address, asconfs, send_message};
 use super::*;
 
+/// A second after the last heartbeats of the fixture.
+const MUCH_LATER: Instant = Instant::from_nanos(6_000_000_000);
+
 /// A path on which Bob receives Alice's packets from another port of her known address.
 fn path_from_port(port: u16) -> PathAddr {
     PathAddr {
@@ -320,4 +323,37 @@ fn path_that_a_rebinding_has_left_is_removed() {
         }
     }
     assert_eq!(remotes(&pair), [both[0]]);
+}
+
+/// Bob's paths from the same address and to the same address count as usable until their heartbeats fail, so they do not show that the joined
+/// path is superfluous.
+#[test]
+fn joined_path_is_kept_while_former_paths_still_count_as_usable() {
+    let mut pair = Pair::with(2);
+    let joined = PathAddr {
+        local: at(0, 2),
+        remote: SocketAddr::new(at(1, 1).ip(), 40_001),
+    };
+    let join = join_packet(&pair, 0);
+    pair.bob
+        .handle_datagram(MUCH_LATER, joined, Ecn::NotCapable, &join);
+    // Alice answers only what is sent to her last port.
+    for (path, bytes) in poll_packets(&mut pair.bob, MUCH_LATER) {
+        let packet = Packet::parse(&bytes).expect("in order");
+        let heartbeat = packet.chunks().flatten().find(|raw| raw.kind == kind::HEARTBEAT);
+        if let Some(raw) = heartbeat.filter(|_| path == joined) {
+            let answer = RawChunk {
+                kind: kind::HEARTBEAT_ACK,
+                ..raw
+            };
+            let answer = pair.packet_from_alice(|_, packet| packet.push(&answer).expect("room"));
+            pair.bob
+                .handle_datagram(MUCH_LATER, path, Ecn::NotCapable, &answer);
+        }
+    }
+    poll_packets(&mut pair.bob, MUCH_LATER);
+    assert!(remotes(&pair).contains(&joined.remote));
+    let usable = pair.bobs().transfer.paths.iter();
+    let mut found = usable.filter(|(_, path)| path.addr == joined);
+    assert!(found.any(|(facts, _)| facts.is_usable()));
 }
