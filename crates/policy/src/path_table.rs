@@ -1,33 +1,52 @@
 //! Path table. State of each path, as policies keep it.
 
-use alloc::vec::Vec;
+use alloc::boxed::Box;
+use core::mem;
 
 use anabranch_types::PathId;
 
 /// One value for each path, by slot. Grows slot by slot: most associations have one path and are idle.
 #[derive(Clone, Debug)]
 pub(crate) struct PathTable<T> {
-    slots: Vec<Option<T>>,
+    slots: Box<[Option<T>]>,
 }
 
 impl<T> Default for PathTable<T> {
     fn default() -> Self {
-        Self { slots: Vec::new() }
+        Self {
+            slots: Box::default(),
+        }
     }
 }
 
 impl<T> PathTable<T> {
     pub(crate) fn insert(&mut self, path: PathId, value: T) {
-        let missing = (path.index() + 1).saturating_sub(self.slots.len());
-        self.slots.reserve_exact(missing);
-        self.slots.extend((0..missing).map(|_| None));
+        if path.index() >= self.slots.len() {
+            self.resize(path.index() + 1);
+        }
         self.slots[path.index()] = Some(value);
     }
 
+    /// Removes the value of a path that is removed.
     pub(crate) fn remove(&mut self, path: PathId) {
+        self.clear(path);
+        let last = self.slots.iter().rposition(Option::is_some);
+        self.resize(last.map_or(0, |last| last + 1));
+    }
+
+    /// Removes the value of `path` and keeps its memory for another one.
+    pub(crate) fn clear(&mut self, path: PathId) {
         if let Some(slot) = self.slots.get_mut(path.index()) {
             *slot = None;
         }
+    }
+
+    #[cold]
+    fn resize(&mut self, len: usize) {
+        let mut slots = mem::take(&mut self.slots).into_vec();
+        slots.reserve_exact(len.saturating_sub(slots.len()));
+        slots.resize_with(len, || None);
+        self.slots = slots.into_boxed_slice();
     }
 
     /// The values of all paths, in the order of their ids.

@@ -70,7 +70,7 @@ impl RttSampling for IsRtt {
         now: Instant,
     ) -> Option<Instant> {
         let sample = self.overtaken.reported(path, reports, now)?;
-        self.probes.remove(path.id);
+        self.probes.clear(path.id);
         Some(sample)
     }
 
@@ -83,7 +83,7 @@ impl RttSampling for IsRtt {
     ) -> Option<Instant> {
         let probe = ack.rtt_probe?;
         let sample = self.overtaken.acknowledged(path, probe, arrived_on, now)?;
-        self.probes.remove(path.id);
+        self.probes.clear(path.id);
         Some(sample)
     }
 }

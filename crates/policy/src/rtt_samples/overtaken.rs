@@ -47,7 +47,7 @@ impl Overtaken {
         if !reports(waiting.tsn) {
             return None;
         }
-        self.chunks.remove(path.id);
+        self.chunks.clear(path.id);
         (!has_expired(path, waiting, now)).then_some(waiting.sent_at)
     }
 

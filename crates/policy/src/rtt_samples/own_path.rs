@@ -101,7 +101,7 @@ impl RttSampling for OwnPath {
     ) -> Option<Instant> {
         let sample = ack.rtt_sample?;
         if arrived_on == ack.path {
-            self.passed_over_since.remove(path.id);
+            self.passed_over_since.clear(path.id);
             return Some(sample.sent_at);
         }
         self.has_nothing_better(path, now).then_some(sample.sent_at)

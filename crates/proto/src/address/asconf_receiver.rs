@@ -270,7 +270,7 @@ impl Addresses {
         }
         let removed = self.remove_paths(transfer, |path| goes(path.remote.ip()));
         let effects = removed.ok_or(Refusal::LastAddress)?;
-        self.peer_addrs.retain(|known| !goes(known.ip()));
+        self.change_lists(|lists| lists.peer_addrs.retain(|known| !goes(known.ip())));
         Ok(effects.then(self.follow(transfer, now)))
     }
 
@@ -284,7 +284,7 @@ impl Addresses {
         address: IpAddr,
     ) -> Result<Effects, Refusal> {
         let ip = meant(address, source);
-        if !transfer.paths.leads_to(ip) {
+        if !transfer.paths.leads_to(ip) && !self.is_address_waiting(ip) {
             return Err(Refusal::NotAllowed);
         }
         self.asconf_receiver.received.get_or_insert_default().preferred = Some(ip);

@@ -14,6 +14,7 @@ mod replacement;
 mod responses;
 mod retirement;
 mod scope;
+mod waiting;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -28,6 +29,7 @@ pub(crate) use scope::{is_believable, is_unicast, listed};
 
 use asconf_receiver::AsconfReceiver;
 use asconf_sender::AsconfSender;
+use waiting::WaitingPairs;
 
 use crate::auth::Authentication;
 use crate::on_demand::{Idle, OnDemand};
@@ -45,6 +47,8 @@ pub(crate) struct Addresses {
     /// not (RFC 9260 §5.4).
     pub(crate) initiated_to: Vec<IpAddr>,
     former: OnDemand<Former>,
+    /// Pairs that the peer has listed and that have no path yet.
+    waiting: OnDemand<WaitingPairs>,
     /// Whether the endpoint has to update its directory, because the peer's addresses have changed or one was confirmed.
     is_moved: bool,
     asconf_sender: AsconfSender,
@@ -96,6 +100,7 @@ impl Addresses {
             peer_addrs,
             initiated_to: Vec::new(),
             former: OnDemand::default(),
+            waiting: OnDemand::default(),
             is_moved: true,
             asconf_sender: AsconfSender::new(AsconfNumber(initial.0)),
             asconf_receiver: AsconfReceiver::new(),
@@ -119,6 +124,7 @@ impl Addresses {
     ) {
         self.former.make_mut().of_peer.extend(transfer.paths.remotes());
         self.is_moved = true;
+        self.stop_waiting();
         self.peer_addrs = peer_addrs;
         transfer.replace_paths(pairs, now);
     }

@@ -26,21 +26,31 @@ impl Addresses {
         for pair in self.candidates() {
             let paths = || transfer.paths.iter();
             let exists = paths().any(|(_, path)| shares_local(path, &pair) && shares_remote(path, &pair));
-            let is_confirmed = |facts: &PathFacts| facts.reachability != Reachability::Unconfirmed;
-            let serves = |shares: fn(&Path, &PathAddr) -> bool| {
-                paths().any(|(facts, path)| is_confirmed(facts) && shares(path, &pair))
-            };
-            let is_served = serves(shares_local) && serves(shares_remote);
-            if !exists
-                && !is_served
-                && transfer.paths.facts().len() < MAX_PATHS
-                && let Some(added) = transfer.add_path(pair, now)
+            if exists
+                || self.is_served(&transfer.paths, &pair)
+                || self.is_waiting(&pair)
+                || transfer.paths.facts().len() + self.waiting_pairs() >= MAX_PATHS
             {
+                continue;
+            }
+            if !self.has_place(&transfer.paths) && !self.knows(&transfer.paths, pair.remote) {
+                self.wait_for_first_turn(pair);
+            } else if let Some(added) = transfer.add_path(pair, now) {
                 self.is_moved = true;
                 effects.append(added);
             }
         }
         effects
+    }
+
+    /// Whether both addresses of `pair` have confirmed paths.
+    pub(super) fn is_served(&self, paths: &PathSet, pair: &PathAddr) -> bool {
+        let is_confirmed = |facts: &PathFacts| facts.reachability != Reachability::Unconfirmed;
+        let serves = |shares: fn(&Path, &PathAddr) -> bool| {
+            let mut all = paths.iter();
+            all.any(|(facts, path)| is_confirmed(facts) && shares(path, pair))
+        };
+        serves(shares_local) && serves(shares_remote)
     }
 
     fn candidates(&self) -> Vec<PathAddr> {

@@ -54,8 +54,10 @@ impl Addresses {
             return None;
         }
         let effects = self.remove_paths(transfer, |path| path.local == local)?;
-        let others = self.local_addrs.iter().copied();
-        self.local_addrs = others.filter(|addr| *addr != local).collect();
+        self.change_lists(|lists| {
+            let others = lists.local_addrs.iter().copied();
+            lists.local_addrs = others.filter(|addr| *addr != local).collect();
+        });
         self.is_changed = true;
         let former = self.former.make_mut();
         former.departing.retain(|departing| *departing != local);

@@ -19,6 +19,7 @@ use crate::{Association, AssociationConfig, DEFAULT_PORT, Endpoint, EndpointConf
 mod joins;
 mod replacement;
 mod rules;
+mod waiting;
 
 const ID: AssociationId = AssociationId(0);
 /// A time after the handshake and the first heartbeats.
@@ -37,6 +38,14 @@ struct Pair {
 impl Pair {
     /// Both endpoints have an address in each of `networks` networks, and an association.
     fn with(networks: u8) -> Self {
+        let mut pair = Self::connecting(networks);
+        pair.exchange(Instant::ZERO);
+        pair.exchange(LATER);
+        pair
+    }
+
+    /// The same before the first packet.
+    fn connecting(networks: u8) -> Self {
         let endpoint = |host: u8| {
             let config = EndpointConfig {
                 local: (0..networks).map(|network| at(network, host)).collect(),
@@ -53,8 +62,6 @@ impl Pair {
             .alice
             .connect(Instant::ZERO, &[at(0, 2)], &AssociationConfig::default());
         assert_eq!(connected, Ok(ID));
-        pair.exchange(Instant::ZERO);
-        pair.exchange(LATER);
         pair
     }
 
@@ -297,7 +304,7 @@ fn more_than_sixteen_addresses_get_resource_shortage() {
     requests.push_delete_address(about(99, "10.0.1.0"));
     let said = pair.response_to(&requests);
     assert!(said.starts_with("[failed id=15 [resource shortage"), "{said}");
-    assert_eq!(pair.alice_addresses_at_bob().len(), 16);
+    assert_eq!(pair.bobs().addresses.peer_addrs.len(), 16);
     assert!(pair.bobs().transfer.paths.facts().len() <= 16);
 }
 

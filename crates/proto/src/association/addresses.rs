@@ -115,6 +115,17 @@ impl Association {
         Ok(())
     }
 
+    /// Lets waiting address pairs take the places of paths that are confirmed, or on which nothing was answered.
+    #[inline]
+    pub(crate) fn probe_waiting_pairs(&mut self, now: Instant) {
+        if self.addresses.has_waiting_pairs() && self.state.changes_addresses() && !self.state.is_finishing()
+        {
+            for path in self.addresses.take_turns(&mut self.transfer, now) {
+                self.control.forget_path(path);
+            }
+        }
+    }
+
     /// Whether paths may join: whenever ASCONF may be sent.
     pub(crate) fn may_join(&self) -> bool {
         self.state.changes_addresses() && self.may_change_addresses()

@@ -47,6 +47,7 @@ impl Association {
             let joined = self.addresses.join(&mut self.transfer, now);
             self.apply(retired.then(joined));
         }
+        self.probe_waiting_pairs(now);
         if self.transfer.sender.is_drained() {
             self.transfer.release_memory();
             self.events.release_memory();

@@ -418,9 +418,11 @@ fn complete(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cooki
         let effects = association.transfer.confirm(path);
         association.apply(effects);
     }
-    let wants_shutdown = association.owed.shutdown;
-    let (state, transfer) = (&mut association.state, &mut association.transfer);
-    handshake::establish(state, wants_shutdown, transfer, inbound.now);
+    let paths = &mut association.transfer.paths;
+    if let Some(came) = path_to(paths, inbound.arrival).filter(|came| !paths.is_confirmed(*came)) {
+        paths.path_mut(came).heard_at = Some(inbound.now);
+    }
+    handshake::establish(association, inbound.now);
     acknowledge(&mut association.control, &mut association.transfer, inbound, path);
 }
 

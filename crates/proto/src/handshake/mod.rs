@@ -16,7 +16,7 @@ use crate::association::{Association, CloseReason, Retry, State};
 use crate::auth::{Authentication, KeyVector};
 use crate::extensions::Extensions;
 use crate::path::PathSet;
-use crate::transfer::{HEARTBEAT_LEN, Transfer};
+use crate::transfer::HEARTBEAT_LEN;
 
 pub(crate) use declared::Declared;
 pub(crate) use host_name::HostName;
@@ -118,13 +118,17 @@ pub(crate) fn fixed_fields(association: &Association) -> OutboundInit {
 
 /// Enters ESTABLISHED. The confirmed paths are known already: the source of a COOKIE ACK is not confirmed by it, because a source
 /// address can be forged (RFC 9260 §5.4).
-pub(crate) fn establish(state: &mut State, wants_shutdown: bool, transfer: &mut Transfer, now: Instant) {
-    *state = if wants_shutdown {
+pub(crate) fn establish(association: &mut Association, now: Instant) {
+    association.state = if association.owed.shutdown {
         State::ShutdownPending
     } else {
         State::Established
     };
+    let transfer = &mut association.transfer;
     transfer.forget_errors();
+    for path in association.addresses.limit_probed(transfer) {
+        association.control.forget_path(path);
+    }
     transfer.start_heartbeats(now);
 }
 

@@ -114,8 +114,7 @@ fn one(
             association
                 .events
                 .push_connected(false, association.peer_adaptation);
-            let (state, transfer) = (&mut association.state, &mut association.transfer);
-            handshake::establish(state, association.owed.shutdown, transfer, now);
+            handshake::establish(association, now);
         }
         Chunk::Ecne(chunk) if state.is_connected() => association.transfer.on_ecne(now, path, chunk),
         Chunk::Cwr(chunk) if state.is_connected() => association.transfer.on_cwr(path, chunk),

@@ -44,6 +44,10 @@ impl Association {
             // The peer has aborted, too, and expects no reply (RFC 9260 §9.1).
             self.control.clear();
         }
+        if self.addresses.is_moved() {
+            // A path may have been confirmed, and waiting pairs take its place among those that are probed.
+            self.probe_waiting_pairs(now);
+        }
         self.debug_check();
     }
 
@@ -58,6 +62,13 @@ impl Association {
             Arrived::Rebound(path) => Some(path),
             Arrived::Unknown => None,
         };
+        if known.is_none()
+            && self.addresses.has_waiting_pairs()
+            && let Some(path) = self.addresses.admit_waiting(&mut self.transfer, arrival, now)
+        {
+            self.transfer.paths.path_mut(path).heard_at = Some(now);
+            return Some(path);
+        }
         // An authenticated request to add the source address takes precedence over a guess.
         if (known.is_none() || self.state.is_connected())
             && let Some(path) = self.introduce(now, arrival, packet)

@@ -32,7 +32,8 @@ pub enum PathChange {
     Reachability(Reachability),
     /// The path became the primary path.
     Primary,
-    /// The path is new, because an address was added (RFC 5061). It carries data after it is confirmed.
+    /// The path is new, because an address was added (RFC 5061). It carries data after it is confirmed. Paths to addresses that the
+    /// peer listed in the handshake are reported when they are confirmed.
     Added,
     /// The path was removed, because an address was deleted (RFC 5061).
     Removed,

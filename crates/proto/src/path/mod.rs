@@ -63,8 +63,10 @@ pub(crate) struct Path {
     pub(crate) heartbeat: Heartbeat,
     pub(crate) probes: ReachabilityProbes,
     pub(crate) damping: Damping,
-    /// Path MTU discovery.
-    pub(crate) mtu: PathMtu,
+    /// The packet size before path MTU discovery begins, or without it.
+    unsearched: u16,
+    /// Path MTU discovery; `None` while it is disabled.
+    pub(crate) mtu: Option<Box<PathMtu>>,
     /// Marks of packets (ECN).
     pub(crate) ecn: Option<Box<PathEcn>>,
     /// Time of the last DATA sent.
@@ -73,6 +75,8 @@ pub(crate) struct Path {
     pub(crate) acked_at: Option<Instant>,
     /// Time of the last packet received on it.
     pub(crate) heard_at: Option<Instant>,
+    /// Heartbeats in a row that were not acknowledged before its address pair waited for this turn.
+    pub(crate) missed_before: u16,
     /// When the peer added its remote address by an ASCONF with a wildcard address (RFC 5061 §4.2.1), or moved to another port.
     pub(crate) joined_at: Option<Instant>,
     pub(crate) join: Join,
@@ -88,7 +92,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    pub(crate) fn new(addr: PathAddr, mtu: PathMtu, rtt: RttEstimator) -> Self {
+    pub(crate) fn new(addr: PathAddr, unsearched: u16, rtt: RttEstimator) -> Self {
         Self {
             addr,
             rtt,
@@ -97,11 +101,13 @@ impl Path {
             heartbeat: Heartbeat::default(),
             probes: ReachabilityProbes::default(),
             damping: Damping::default(),
-            mtu,
+            unsearched,
+            mtu: None,
             ecn: None,
             data_sent_at: None,
             acked_at: None,
             heard_at: None,
+            missed_before: 0,
             joined_at: None,
             join: Join::default(),
             answered_at: None,
@@ -109,6 +115,19 @@ impl Path {
             sacks_doubted: false,
             heartbeats_disabled: false,
             counters: Tally::default(),
+        }
+    }
+
+    /// The maximum size of IP packets.
+    pub(crate) fn packet_size(&self) -> u16 {
+        self.mtu.as_ref().map_or(self.unsearched, |mtu| mtu.size())
+    }
+
+    /// Notes that packets of the path were acknowledged, for path MTU discovery.
+    #[inline]
+    pub(crate) fn carried_packets(&mut self, now: Instant) {
+        if let Some(mtu) = &mut self.mtu {
+            mtu.carried_others(now);
         }
     }
 
@@ -162,7 +181,7 @@ impl Path {
         earliest([
             self.sending.active().and_then(Sending::deadline),
             self.heartbeat.deadline(),
-            self.mtu.deadline(tries_sizes),
+            self.mtu.as_ref().and_then(|mtu| mtu.deadline(tries_sizes)),
         ])
     }
 }

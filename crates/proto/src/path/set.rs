@@ -69,13 +69,15 @@ impl PathSet {
     /// Adds a path with an unused id.
     pub(crate) fn insert(&mut self, id: PathId, addr: PathAddr, sizes: Sizes, rto: RtoParameters) {
         let at = self.facts.partition_point(|facts| facts.id < id);
-        let mtu = sizes.of(&addr);
-        let max_packet = max_packet(&addr, mtu.size()) - self.reserved;
+        let size = sizes.of(&addr).size();
+        let max_packet = max_packet(&addr, size) - self.reserved;
         let mut facts = PathFacts::new(id, max_packet, max_data_chunk(max_packet), rto.initial);
         facts.ipv6 = addr.remote.is_ipv6();
+        self.facts.reserve_exact(1);
         self.facts.insert(at, facts);
+        self.inner.reserve_exact(1);
         self.inner
-            .insert(at, Path::new(addr, mtu, RttEstimator::new(rto)));
+            .insert(at, Path::new(addr, size, RttEstimator::new(rto)));
         self.ids.insert(id);
     }
 
@@ -286,6 +288,8 @@ impl PathSet {
 
     /// Releases memory of paths on which nothing is sent.
     pub(crate) fn release_memory(&mut self) {
+        self.facts.shrink_to_fit();
+        self.inner.shrink_to_fit();
         for path in &mut self.inner {
             path.sending.release_if_idle();
         }
@@ -308,7 +312,7 @@ impl PathSet {
     pub(crate) fn publish_mtu(&mut self, id: PathId) {
         let at = self.at(id);
         let (path, facts) = (&self.inner[at], &mut self.facts[at]);
-        facts.max_packet = max_packet(&path.addr, path.mtu.size()) - self.reserved;
+        facts.max_packet = max_packet(&path.addr, path.packet_size()) - self.reserved;
         facts.max_data_chunk = max_data_chunk(facts.max_packet);
     }
 
@@ -332,7 +336,7 @@ impl PathSet {
     pub(crate) fn mtu_probe_due(&self, now: Instant) -> Option<(PathId, u16)> {
         let mut tried = self.iter().filter(|(facts, _)| self.tries_sizes(facts));
         tried.find_map(|(facts, path)| {
-            let size = path.mtu.due(now)?;
+            let size = path.mtu.as_ref()?.due(now)?;
             Some((facts.id, max_packet(&path.addr, size) - self.reserved))
         })
     }
@@ -432,7 +436,7 @@ impl PathSet {
                 addr: path.addr,
                 reachability: facts.reachability,
                 primary: facts.primary,
-                mtu: path.mtu.size(),
+                mtu: path.packet_size(),
                 srtt: facts.srtt,
                 rto: facts.rto,
                 cwnd: facts.cwnd,
@@ -460,7 +464,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    fn of(self, addr: &PathAddr) -> PathMtu {
+    pub(crate) fn of(self, addr: &PathAddr) -> PathMtu {
         let max = self.largest.max(SMALLEST_MTU);
         match self.choice {
             PathMtuChoice::Fixed(_) => PathMtu::fixed(max),

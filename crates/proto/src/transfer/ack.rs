@@ -196,7 +196,7 @@ impl Transfer {
                 paths.chunks_arrived(ack.path, ack.newly_acked_chunks);
                 let path = paths.path_mut(ack.path);
                 path.acked_at = Some(now);
-                path.mtu.carried_others(now);
+                path.carried_packets(now);
                 // After a timeout one packet may be in flight until it is acknowledged (RFC 9260 §7.2.1, §7.2.3), and this one is.
                 // T3 is stopped so that it starts again for the next chunks without the back-off of this packet (§6.3.2).
                 if let Some(sending) = path.sending.active_mut() {

@@ -41,7 +41,7 @@ impl Transfer {
             if is_confirmed || path.joined_at.is_none() {
                 path.heartbeat = Heartbeat::default();
             }
-            path.mtu.end();
+            path.mtu = None;
         }
     }
 

@@ -87,7 +87,7 @@ pub(crate) struct Transfer {
     /// Consecutive errors on all paths together (RFC 9260 §8.1).
     pub(crate) errors: u16,
     window_probe: WindowProbe,
-    stall: Option<Stall>,
+    stall: Option<Box<Stall>>,
     forwarding: Forwarding,
     probe_budget: ProbeBudget,
     /// Whether SHUTDOWN or SHUTDOWN ACK was sent, which ends heartbeats on confirmed paths (RFC 9260 §8.3).
@@ -208,7 +208,7 @@ impl Transfer {
         for id in self.paths.ids() {
             let path = self.paths.path_mut(id);
             path.heartbeat = crate::path::Heartbeat::default();
-            path.mtu.end();
+            path.mtu = None;
             if let Some(sending) = path.sending.active_mut() {
                 sending.t3.stop();
                 sending.release_at = None;

@@ -27,15 +27,26 @@ impl Transfer {
     //= rfc5061 5.3-4, 5.3-28, 5.3-29
     /// Adds a path, which heartbeats will confirm; `None` if no id is free.
     pub(crate) fn add_path(&mut self, addr: PathAddr, now: Instant) -> Option<Effects> {
+        let id = self.open_path(addr, 0, now)?;
+        Some(self.changed(id, PathChange::Added))
+    }
+
+    /// Adds a path that existed before, on which `missed` heartbeats in a row were not acknowledged: it is probed as if it had existed
+    /// all the time.
+    pub(crate) fn open_path(&mut self, addr: PathAddr, missed: u16, now: Instant) -> Option<PathId> {
         // An id to which chunks in the send buffer still refer would credit the new path with data of the old one.
         let id = self.paths.vacant(|id| self.sender.queued(id) == 0)?;
         self.sender.open_path(id);
         self.paths
             .insert(id, addr, self.config.path_sizes(), self.config.rto());
+        let (facts, path) = self.paths.both_mut(id);
+        facts.errors = missed;
+        (0..missed).for_each(|_| path.rtt.back_off());
+        self.paths.publish_rtt(id);
         self.policies.add_path(self.paths.fact(id), now);
         self.publish_windows();
         self.schedule_heartbeat(id, now);
-        Some(self.changed(id, PathChange::Added))
+        Some(id)
     }
 
     //= rfc5061 5.3-26

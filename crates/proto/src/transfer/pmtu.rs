@@ -2,6 +2,7 @@
 //!
 //! [`crate::path::PathMtu`] is the search on one path, which is notified here.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use anabranch_types::{Instant, PathAddr, PathId};
@@ -19,11 +20,18 @@ impl Transfer {
             return effects;
         }
         for path in self.paths.ids() {
-            if self.paths.fact(path).is_usable() && !self.paths.path(path).mtu.is_enabled() {
-                effects.append(self.change_mtu(path, |mtu| mtu.begin(now)).1);
+            if self.paths.fact(path).is_usable() && self.paths.path(path).mtu.is_none() {
+                effects.append(self.begin_search(path, now));
             }
         }
         effects
+    }
+
+    fn begin_search(&mut self, path: PathId, now: Instant) -> Effects {
+        let sizes = self.config.path_sizes();
+        let machinery = self.paths.path_mut(path);
+        machinery.mtu = Some(Box::new(sizes.of(&machinery.addr)));
+        self.change_mtu(path, |mtu| mtu.begin(now)).1
     }
 
     /// Forgets the path MTU of `path`, which has become inactive. When it works again, its route may be another.
@@ -51,9 +59,9 @@ impl Transfer {
     pub(super) fn mtu_timer(&mut self, path: PathId, now: Instant) -> Effects {
         let machinery = self.paths.path(path);
         let passed_at = machinery.acked_at.max(machinery.answered_at);
-        let before = machinery.mtu.size();
+        let before = machinery.packet_size();
         let effects = self.change_mtu(path, |mtu| mtu.on_timer(passed_at, now)).1;
-        if self.paths.path(path).mtu.size() < before && self.sender.in_flight(path) > 0 {
+        if self.paths.path(path).packet_size() < before && self.sender.in_flight(path) > 0 {
             self.send_again(path, now);
         }
         effects
@@ -82,7 +90,7 @@ impl Transfer {
         // Without back-off: after an outage the probe is repeated soon.
         let rto = machinery.rtt.rto_without_back_off();
         let round_trip = machinery.patience();
-        let nonce = machinery.mtu.sent(fresh, rto, round_trip, now);
+        let nonce = machinery.mtu.as_mut()?.sent(fresh, rto, round_trip, now);
         let info = HeartbeatInfo { path, nonce }.encode();
         let mut builder = PacketBuilder::new(buffer, header, limit.into());
         let pushed = builder.push(&Heartbeat { info: &info }).and_then(|()| {
@@ -96,11 +104,18 @@ impl Transfer {
         Some((path, size))
     }
 
-    fn change_mtu<R>(&mut self, path: PathId, act: impl FnOnce(&mut PathMtu) -> R) -> (R, Effects) {
-        let mtu = &mut self.paths.path_mut(path).mtu;
-        let before = mtu.size();
+    /// Changes the search on `path` by `act`, unless it is disabled.
+    fn change_mtu<R: Default>(&mut self, path: PathId, act: impl FnOnce(&mut PathMtu) -> R) -> (R, Effects) {
+        let machinery = self.paths.path_mut(path);
+        let before = machinery.packet_size();
+        let Some(mtu) = &mut machinery.mtu else {
+            return Default::default();
+        };
         let result = act(mtu);
-        let after = mtu.size();
+        if !mtu.is_enabled() {
+            machinery.mtu = None;
+        }
+        let after = machinery.packet_size();
         if after == before {
             return (result, Effects::default());
         }

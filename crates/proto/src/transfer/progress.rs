@@ -4,6 +4,7 @@
 //! packets only and no data arrives. The time is counted from the first to the latest of a series of HEARTBEAT ACKs without
 //! acknowledged data. A pause of more than half the timeout begins a new series: outages are detected by the error counters.
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 use anabranch_types::Instant;
@@ -21,7 +22,7 @@ pub(super) struct Stall {
 
 impl Transfer {
     /// Ends the series: data was acknowledged, or none is outstanding.
-    pub(super) const fn note_progress(&mut self) {
+    pub(super) fn note_progress(&mut self) {
         self.stall = None;
     }
 
@@ -36,21 +37,19 @@ impl Transfer {
             self.note_progress();
             return effects;
         }
-        self.stall = match self.stall {
-            Some(stall) if now - stall.answered_at <= timeout / 2 => Some(Stall {
-                answered_at: now,
-                ..stall
-            }),
-            _ => Some(Stall {
-                since: now,
-                answered_at: now,
-            }),
-        };
+        let before = self.stall.as_ref();
+        let goes_on = before.filter(|stall| now - stall.answered_at <= timeout / 2);
+        self.stall = Some(Box::new(Stall {
+            since: goes_on.map_or(now, |stall| stall.since),
+            answered_at: now,
+        }));
         effects.is_stalled = self.stall_lasted(now) >= timeout;
         effects
     }
 
     fn stall_lasted(&self, now: Instant) -> Duration {
-        self.stall.map_or(Duration::ZERO, |stall| now - stall.since)
+        self.stall
+            .as_ref()
+            .map_or(Duration::ZERO, |stall| now - stall.since)
     }
 }

@@ -38,7 +38,7 @@ impl Transfer {
     pub(super) fn reverse_path_works(&mut self, path: PathId, now: Instant) {
         let path = self.paths.path_mut(path);
         path.answered_at = Some(now);
-        path.mtu.carried_others(now);
+        path.carried_packets(now);
         path.sacks_doubted = false;
     }
 

@@ -308,8 +308,18 @@ impl Flights {
         self.on(path).gone
     }
 
+    /// Notes that `path` was deleted, or that its id is used again. Nothing refers to a path that has never carried data.
     pub(super) fn set_gone(&mut self, path: PathId, gone: bool) {
-        self.on_mut(path).gone = gone;
+        if let Some(path) = self.paths.get_mut(path.index()) {
+            path.gone = gone;
+        }
+    }
+
+    /// Ends the measurement of in-order arrival of `path`.
+    pub(super) fn forget_arrival(&mut self, path: PathId) {
+        if let Some(path) = self.paths.get_mut(path.index()) {
+            path.arrival.forget();
+        }
     }
 
     /// Number of stored paths: one more than the highest id that has carried data.

@@ -167,7 +167,7 @@ impl Scoreboard {
     pub(crate) fn close_path(&mut self, path: PathId) {
         self.lose_all(path);
         self.flights.set_gone(path, true);
-        self.flights.arrival_mut(path).forget();
+        self.flights.forget_arrival(path);
     }
 
     /// Opens a path with an id for which no chunk is in the send buffer.
