@@ -26,13 +26,18 @@ impl Nanos {
 /// RTT estimator and retransmission timeout of one path.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    /// RTO.Initial, RTO.Min and RTO.Max.
-    limits: [Nanos; 3],
-    /// `None` before the first sample.
-    measured: Option<Measured>,
+    /// RTO.Min and RTO.Max.
+    limits: [Nanos; 2],
+    known: Known,
     rto: Nanos,
-    /// When the last sample was taken that was not discarded.
-    sampled_at: Instant,
+}
+
+/// What is known about the round-trip time.
+#[derive(Clone, Copy, Debug)]
+enum Known {
+    /// No sample: RTO.Initial.
+    Nothing(Nanos),
+    Samples(Measured),
 }
 
 /// Round-trip times, from at least one sample.
@@ -41,38 +46,46 @@ struct Measured {
     smoothed: Nanos,
     variation: Nanos,
     smallest: Nanos,
+    /// When the last sample was taken that was not discarded.
+    sampled_at: Instant,
 }
 
 impl RttEstimator {
     /// No sample yet.
     #[must_use]
     pub fn new(limits: RtoParameters) -> Self {
-        let limits = [limits.initial, limits.min, limits.max].map(Nanos::of);
+        let initial = Nanos::of(limits.initial);
         Self {
-            limits,
-            measured: None,
-            rto: limits[0],
-            sampled_at: Instant::ZERO,
+            limits: [limits.min, limits.max].map(Nanos::of),
+            known: Known::Nothing(initial),
+            rto: initial,
         }
     }
 
     /// Smoothed round-trip time; `None` before the first sample.
     #[must_use]
     pub fn smoothed(&self) -> Option<Duration> {
-        self.measured.map(|measured| measured.smoothed.duration())
+        self.measured().map(|measured| measured.smoothed.duration())
     }
 
     /// Its variation; zero before the first sample.
     #[must_use]
     pub fn variation(&self) -> Duration {
-        self.measured
+        self.measured()
             .map_or(Duration::ZERO, |measured| measured.variation.duration())
     }
 
     /// The smallest sample.
     #[must_use]
     pub fn smallest(&self) -> Option<Duration> {
-        self.measured.map(|measured| measured.smallest.duration())
+        self.measured().map(|measured| measured.smallest.duration())
+    }
+
+    const fn measured(&self) -> Option<&Measured> {
+        match &self.known {
+            Known::Nothing(_) => None,
+            Known::Samples(measured) => Some(measured),
+        }
     }
 
     /// The timeout, back-off included.
@@ -87,16 +100,17 @@ impl RttEstimator {
     /// Based on send times, so that a short RTT is not discarded because it follows a long one.
     pub fn on_sample(&mut self, sent_at: Instant, now: Instant) {
         let sample = Nanos::of(now - sent_at);
-        let measured = match &mut self.measured {
+        let measured = match &mut self.known {
             // C2: the first measurement.
-            None => Measured {
+            Known::Nothing(_) => Measured {
                 smoothed: sample,
                 variation: Nanos(sample.0 / 2),
                 smallest: sample,
+                sampled_at: now,
             },
-            Some(measured) => {
+            Known::Samples(measured) => {
                 measured.smallest = measured.smallest.min(sample);
-                if sent_at < self.sampled_at {
+                if sent_at < measured.sampled_at {
                     return;
                 }
                 // C3, with RTO.Beta = 1/4 and RTO.Alpha = 1/8.
@@ -105,11 +119,11 @@ impl RttEstimator {
                     smoothed: Nanos(measured.smoothed.0.saturating_mul(7).saturating_add(sample.0) / 8),
                     variation: Nanos(measured.variation.0.saturating_mul(3).saturating_add(deviation) / 4),
                     smallest: measured.smallest,
+                    sampled_at: now,
                 }
             }
         };
-        self.measured = Some(measured);
-        self.sampled_at = now;
+        self.known = Known::Samples(measured);
         self.rto = self.timeout();
     }
 
@@ -120,9 +134,10 @@ impl RttEstimator {
     }
 
     fn timeout(&self) -> Nanos {
-        let [initial, min, max] = self.limits;
-        let Some(measured) = self.measured else {
-            return initial;
+        let [min, max] = self.limits;
+        let measured = match &self.known {
+            Known::Nothing(initial) => return *initial,
+            Known::Samples(measured) => measured,
         };
         // C6, C7; G1, or equal samples would leave no margin for a longer one.
         let margin = measured.variation.0.saturating_mul(4).max(GRANULARITY.0);

@@ -43,7 +43,7 @@ impl Extensions {
 
     /// Whether chunks of type `kind` are handled as unknown unless both ends support them. I-DATA is not among them: without
     /// agreement it is a protocol violation (RFC 8260 §2.2.1).
-    pub(crate) const fn governs(kind: u8) -> bool {
+    const fn governs(kind: u8) -> bool {
         matches!(
             kind,
             kind::AUTH
@@ -68,21 +68,50 @@ impl Extensions {
 
     //= rfc5061 4.2.7-1
     /// Whether both ends support chunks of type `kind`, see [`kind`].
-    pub(crate) fn agreed(&self, kind: u8) -> bool {
-        self.ours.contains(kind) && self.theirs.contains(kind)
+    #[inline]
+    pub(crate) const fn agreed(&self, kind: u8) -> bool {
+        self.ours.0 & self.theirs.0 & ChunkKinds::bit(kind) != 0
+    }
+
+    /// Whether chunks of type `kind` are handled as unknown: they belong to an extension that was not agreed.
+    #[inline]
+    pub(crate) fn exclude(&self, kind: u8) -> bool {
+        // The look-up is kept out of the way of chunks of RFC 9260.
+        Self::governs(kind) && self.lack(kind)
+    }
+
+    #[cold]
+    fn lack(&self, kind: u8) -> bool {
+        !self.agreed(kind)
     }
 }
 
-/// A set of chunk types.
+/// A set of the chunk types that belong to extensions. Other types are ignored, so it fits into two bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct ChunkKinds([u64; 4]);
+pub(crate) struct ChunkKinds(u16);
 
 impl ChunkKinds {
+    /// The bit of a chunk type; none for types that belong to no extension.
+    const fn bit(kind: u8) -> u16 {
+        match kind {
+            kind::AUTH => 1,
+            kind::NR_SACK => 1 << 1,
+            kind::I_DATA => 1 << 2,
+            kind::ASCONF_ACK => 1 << 3,
+            kind::PART => 1 << 4,
+            PACKET_COUNTS => 1 << 5,
+            kind::FORWARD_TSN => 1 << 6,
+            kind::ASCONF => 1 << 7,
+            kind::I_FORWARD_TSN => 1 << 8,
+            _ => 0,
+        }
+    }
+
     /// Adds `kind` to the set if `wanted`.
     #[must_use]
     pub(crate) fn with(mut self, kind: u8, wanted: bool) -> Self {
         if wanted {
-            self.0[usize::from(kind / 64)] |= 1 << (kind % 64);
+            self.0 |= Self::bit(kind);
         }
         self
     }
@@ -90,17 +119,17 @@ impl ChunkKinds {
     /// Removes these types from the set.
     #[must_use]
     pub(crate) fn without(self, kinds: [u8; 3]) -> Self {
-        let kinds = Self::from_bytes(&kinds);
-        Self(core::array::from_fn(|word| self.0[word] & !kinds.0[word]))
+        Self(self.0 & !Self::from_bytes(&kinds).0)
     }
 
-    pub(crate) fn contains(&self, kind: u8) -> bool {
-        self.0[usize::from(kind / 64)] & (1 << (kind % 64)) != 0
+    #[inline]
+    pub(crate) const fn contains(&self, kind: u8) -> bool {
+        self.0 & Self::bit(kind) != 0
     }
 
     /// The intersection of both sets.
     pub(crate) fn common(&self, other: &Self) -> Self {
-        Self(core::array::from_fn(|word| self.0[word] & other.0[word]))
+        Self(self.0 & other.0)
     }
 
     /// Whether ASCONF is listed without AUTH: such a peer is refused (RFC 5061 §6).
@@ -122,7 +151,7 @@ impl ChunkKinds {
 
 #[cfg(test)]
 mod tests {
-    use super::{ChunkKinds, Extensions, kind};
+    use super::{ChunkKinds, Extensions, PACKET_COUNTS, kind};
 
     //= rfc5061 4.2.7-1
     #[test]
@@ -140,10 +169,24 @@ mod tests {
     }
 
     #[test]
-    fn chunk_type_set_holds_each_type_once() {
+    fn chunk_type_set_holds_each_type_of_an_extension_once() {
         let all: alloc::vec::Vec<u8> = (0..=u8::MAX).collect();
-        let twice = [all.clone(), all.clone()].concat();
-        assert_eq!(ChunkKinds::from_bytes(&twice).to_bytes(), all);
+        let twice = [all.clone(), all].concat();
+        let extensions = [
+            kind::AUTH,
+            kind::NR_SACK,
+            kind::I_DATA,
+            kind::ASCONF_ACK,
+            kind::PART,
+            PACKET_COUNTS,
+            kind::FORWARD_TSN,
+            kind::ASCONF,
+            kind::I_FORWARD_TSN,
+        ];
+        assert_eq!(ChunkKinds::from_bytes(&twice).to_bytes(), extensions);
+        for kind in extensions {
+            assert_eq!(ChunkKinds::from_bytes(&[kind, kind]).to_bytes(), [kind]);
+        }
         assert_eq!(ChunkKinds::default().with(7, false), ChunkKinds::default());
     }
 }

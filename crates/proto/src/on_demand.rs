@@ -29,6 +29,12 @@ impl<T> OnDemand<T> {
     /// An idle part.
     pub(crate) const IDLE: Self = Self(None);
 
+    /// Whether the part is allocated.
+    #[inline]
+    pub(crate) const fn is_active(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// The part, unless it is idle.
     #[inline]
     pub(crate) fn active(&self) -> Option<&T> {
@@ -47,6 +53,11 @@ impl<T: Idle> OnDemand<T> {
     #[inline]
     pub(crate) fn make_mut(&mut self) -> &mut T {
         self.0.get_or_insert_default()
+    }
+
+    /// The part itself.
+    pub(crate) fn take(self) -> T {
+        self.0.map_or_else(T::default, |part| *part)
     }
 
     /// Releases the memory of the part if it is idle.

@@ -92,7 +92,6 @@ impl Parameters for ErrorLimits {
 /// [`FastFailover`](super::fast_failover) differ in its parameters.
 #[derive(Debug)]
 pub struct Detector {
-    pub(super) name: &'static str,
     pub(super) limits: ErrorLimits,
     /// PFMR: a path with more consecutive errors is potentially failed; `None` if that state is not used.
     pub(super) tolerated: Option<u16>,
@@ -102,7 +101,11 @@ pub struct Detector {
 
 impl Policy for Detector {
     fn name(&self) -> &'static str {
-        self.name
+        match (self.tolerated, self.ack_silence) {
+            (_, Some(_)) => "fast-failover",
+            (Some(_), None) => "potentially-failed",
+            (None, None) => "rfc9260",
+        }
     }
 }
 

@@ -89,7 +89,6 @@ impl AckSilence {
 #[must_use]
 pub const fn fast_failover(parameters: FastFailoverParameters) -> Detector {
     Detector {
-        name: "fast-failover",
         limits: parameters.errors.limits,
         tolerated: Some(parameters.errors.unsuspicious_errors),
         ack_silence: Some(AckSilence {

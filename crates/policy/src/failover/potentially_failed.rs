@@ -65,7 +65,6 @@ impl Parameters for PotentiallyFailedParameters {
 #[must_use]
 pub const fn potentially_failed(parameters: PotentiallyFailedParameters) -> Detector {
     Detector {
-        name: "potentially-failed",
         limits: parameters.limits,
         tolerated: Some(parameters.unsuspicious_errors),
         ack_silence: None,

@@ -18,7 +18,6 @@ use super::{Detector, ErrorLimits};
 #[must_use]
 pub const fn rfc9260(limits: ErrorLimits) -> Detector {
     Detector {
-        name: "rfc9260",
         limits,
         tolerated: None,
         ack_silence: None,

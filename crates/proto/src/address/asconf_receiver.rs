@@ -242,7 +242,7 @@ impl Addresses {
             return Err(Refusal::Resources);
         }
         // The encapsulation port is a guess until a packet arrives from that address (RFC 6951 §5.4).
-        self.peer_addrs.push(SocketAddr::new(address, source.port()));
+        self.add_to_peer(SocketAddr::new(address, source.port()));
         Ok(self.follow(transfer, now))
     }
 
@@ -270,7 +270,10 @@ impl Addresses {
         }
         let removed = self.remove_paths(transfer, |path| goes(path.remote.ip()));
         let effects = removed.ok_or(Refusal::LastAddress)?;
-        self.change_lists(|lists| lists.peer_addrs.retain(|known| !goes(known.ip())));
+        self.change_lists(|lists| {
+            let others = lists.peer_addrs.iter().copied();
+            lists.peer_addrs = others.filter(|known| !goes(known.ip())).collect();
+        });
         Ok(effects.then(self.follow(transfer, now)))
     }
 

@@ -16,6 +16,7 @@ use anabranch_wire::{AddressRequest, AsconfAck, CorrelationId, OutboundAsconf, P
 
 use super::responses::{Outcome, Outcomes};
 use super::{AddressError, Addresses};
+use crate::on_demand::{Idle, OnDemand};
 use crate::path::{PathIds, PathSet};
 use crate::transfer::{Effects, Transfer};
 use crate::violation::Violation;
@@ -35,10 +36,22 @@ pub(crate) enum Request {
 #[derive(Debug)]
 pub(super) struct AsconfSender {
     next: AsconfNumber,
-    pub(super) waiting: Vec<Request>,
+    pub(super) waiting: OnDemand<Requests>,
     pub(super) outstanding: Option<Box<Outstanding>>,
     /// Whether the peer has rejected ASCONF as unknown.
     pub(super) is_vain: bool,
+}
+
+/// Changes that wait for their ASCONF.
+#[derive(Debug, Default)]
+pub(super) struct Requests(Vec<Request>);
+
+impl Idle for Requests {
+    const IDLE: &'static Self = &Self(Vec::new());
+
+    fn is_idle(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 /// The outstanding ASCONF.
@@ -114,10 +127,16 @@ impl AsconfSender {
     pub(super) const fn new(first: AsconfNumber) -> Self {
         Self {
             next: first,
-            waiting: Vec::new(),
+            waiting: OnDemand::IDLE,
             outstanding: None,
             is_vain: false,
         }
+    }
+
+    /// Whether changes wait for their ASCONF.
+    #[inline]
+    pub(super) const fn has_waiting(&self) -> bool {
+        self.waiting.is_active()
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
@@ -168,7 +187,7 @@ impl AsconfSender {
             return;
         };
         let has_only_joined = asconf.path.is_none() && asconf.join_on.is_none();
-        if !self.waiting.is_empty() && has_only_joined && paths.working(departing).is_some() {
+        if self.waiting.is_active() && has_only_joined && paths.working(departing).is_some() {
             asconf.is_due = true;
             asconf.expires = None;
         }
@@ -212,7 +231,7 @@ impl AsconfSender {
 
     fn pending(&self) -> impl Iterator<Item = &Request> {
         let sent = self.outstanding.iter().flat_map(|asconf| &asconf.requests);
-        sent.chain(&self.waiting)
+        sent.chain(&self.waiting.0)
     }
 }
 
@@ -237,7 +256,7 @@ impl Addresses {
         if let Request::Add(local) = request {
             self.keep(local);
         }
-        self.asconf_sender.waiting.push(request);
+        self.asconf_sender.waiting.make_mut().0.push(request);
     }
 
     /// Whether `request` is queued or outstanding.
@@ -255,7 +274,7 @@ impl Addresses {
     /// Whether changes wait for an ASCONF, or some paths may have become superfluous.
     #[inline]
     pub(crate) const fn needs_advance(&self) -> bool {
-        self.is_unsettled || !self.asconf_sender.waiting.is_empty()
+        self.is_unsettled || self.asconf_sender.has_waiting()
     }
 
     //= rfc5061 4.1.1-4, 5.1-1, 5.1.1-1, 5.1.1-2, 5.1-2, 5.1-3, 5.1-4, 5.1-6, 5.3.2-1
@@ -275,10 +294,10 @@ impl Addresses {
     fn begin_next(&mut self, transfer: &mut Transfer, now: Instant) -> Effects {
         let sender = &mut self.asconf_sender;
         sender.give_way(&transfer.paths, &self.former.departing);
-        if sender.waiting.is_empty() || sender.outstanding.is_some() {
+        if !sender.has_waiting() || sender.outstanding.is_some() {
             return Effects::default();
         }
-        let requests = mem::take(&mut sender.waiting);
+        let requests = mem::take(&mut sender.waiting).take().0;
         let known = transfer.paths.path(transfer.paths.best()).addr.local;
         let deletes = requests
             .iter()
@@ -385,7 +404,7 @@ impl Addresses {
             let sender = &mut self.asconf_sender;
             sender.is_vain = true;
             sender.outstanding = None;
-            sender.waiting.clear();
+            sender.waiting = OnDemand::IDLE;
         }
     }
 }

@@ -75,7 +75,7 @@ impl Addresses {
         let works = || paths.working(&self.former.departing).is_some();
         let is_busy = match &sender.outstanding {
             Some(asconf) => asconf.is_under_way() || (!asconf.is_join() && works()),
-            None => !sender.waiting.is_empty(),
+            None => sender.has_waiting(),
         };
         if is_busy || sender.is_vain {
             return None;

@@ -16,6 +16,7 @@ mod retirement;
 mod scope;
 mod waiting;
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -42,10 +43,10 @@ pub(crate) struct Addresses {
     /// Our addresses, as the endpoint knows them.
     pub(crate) local_addrs: Arc<[SocketAddr]>,
     /// The peer's addresses, in its order.
-    pub(crate) peer_addrs: Vec<SocketAddr>,
+    pub(crate) peer_addrs: Box<[SocketAddr]>,
     /// Addresses that the application gave to connect; none if the peer was the initiator. They count as confirmed, all others do
     /// not (RFC 9260 §5.4).
-    pub(crate) initiated_to: Vec<IpAddr>,
+    pub(crate) initiated_to: Box<[IpAddr]>,
     former: OnDemand<Former>,
     /// Pairs that the peer has listed and that have no path yet.
     waiting: OnDemand<WaitingPairs>,
@@ -97,8 +98,8 @@ impl Addresses {
     pub(crate) fn new(local_addrs: Arc<[SocketAddr]>, peer_addrs: Vec<SocketAddr>, initial: Tsn) -> Self {
         Self {
             local_addrs,
-            peer_addrs,
-            initiated_to: Vec::new(),
+            peer_addrs: peer_addrs.into(),
+            initiated_to: Box::default(),
             former: OnDemand::default(),
             waiting: OnDemand::default(),
             is_moved: true,
@@ -125,7 +126,7 @@ impl Addresses {
         self.former.make_mut().of_peer.extend(transfer.paths.remotes());
         self.is_moved = true;
         self.stop_waiting();
-        self.peer_addrs = peer_addrs;
+        self.peer_addrs = peer_addrs.into();
         transfer.replace_paths(pairs, now);
     }
 
@@ -149,10 +150,17 @@ impl Addresses {
         self.initiated_to.contains(&remote)
     }
 
+    /// Adds an address of the peer.
+    pub(crate) fn add_to_peer(&mut self, address: SocketAddr) {
+        let known = self.peer_addrs.iter().copied();
+        self.peer_addrs = known.chain([address]).collect();
+    }
+
     /// Removes an address that the application gave to connect, because it refused the INIT. The endpoint updates its directory, in which
     /// the address is not proven any more.
     pub(crate) fn remove_initiated(&mut self, remote: IpAddr) {
-        self.initiated_to.retain(|known| *known != remote);
+        let others = self.initiated_to.iter().copied();
+        self.initiated_to = others.filter(|known| *known != remote).collect();
         self.note_moved();
     }
 

@@ -94,7 +94,10 @@ impl Addresses {
         if excess.is_empty() {
             return PathIds::default();
         }
-        self.waiting.make_mut().queue.reserve_exact(excess.len());
+        self.waiting
+            .make_mut()
+            .queue
+            .reserve_exact(excess.len() + MAX_PROBED);
         let removed = self.let_wait(transfer, excess);
         transfer.paths.release_memory();
         removed
@@ -106,7 +109,7 @@ impl Addresses {
         let paths = &transfer.paths;
         let is_silent = |path: &PathId| {
             let facts = paths.fact(*path);
-            let before = paths.path(*path).missed_before;
+            let before = paths.path(*path).join.missed_before;
             let turn = if before == 0 { FIRST_TURN } else { 1 };
             facts.errors >= before + turn && !facts.primary
         };
@@ -170,7 +173,7 @@ impl Addresses {
         // The application is told when the path is confirmed, as of the other paths of the handshake.
         let id = transfer.open_path(pair, history.missed.into(), now)?;
         let path = transfer.paths.path_mut(id);
-        path.missed_before = history.missed.into();
+        path.join.missed_before = history.missed.into();
         path.join.attempts = history.joins.into();
         self.is_moved = true;
         Some(id)

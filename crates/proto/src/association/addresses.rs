@@ -5,9 +5,10 @@ use core::net::SocketAddr;
 use anabranch_types::{AddressScope, Instant};
 use anabranch_wire::AsconfAck;
 
-use super::{Association, Event};
-use crate::address::{AddressError, Request};
+use super::{Association, Control, Event, State};
+use crate::address::{AddressError, Addresses, Request};
 use crate::path::PathIds;
+use crate::transfer::Transfer;
 use crate::violation::Violation;
 
 impl Association {
@@ -115,19 +116,21 @@ impl Association {
         Ok(())
     }
 
-    /// Lets waiting address pairs take the places of paths that are confirmed, or on which nothing was answered.
-    #[inline]
-    pub(crate) fn probe_waiting_pairs(&mut self, now: Instant) {
-        if self.addresses.has_waiting_pairs() && self.state.changes_addresses() && !self.state.is_finishing()
-        {
-            for path in self.addresses.take_turns(&mut self.transfer, now) {
-                self.control.forget_path(path);
-            }
-        }
-    }
-
     /// Whether paths may join: whenever ASCONF may be sent.
     pub(crate) fn may_join(&self) -> bool {
         self.state.changes_addresses() && self.may_change_addresses()
+    }
+}
+
+/// Lets waiting address pairs take the places of paths that are confirmed, or on which nothing was answered.
+#[inline]
+pub(crate) fn probe_waiting_pairs(
+    state: &State,
+    (addresses, control): (&mut Addresses, &mut Control),
+    transfer: &mut Transfer,
+    now: Instant,
+) {
+    if addresses.has_waiting_pairs() && state.changes_addresses() && !state.is_finishing() {
+        control.forget_each(addresses.take_turns(transfer, now));
     }
 }

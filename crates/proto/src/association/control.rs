@@ -8,6 +8,7 @@ use core::mem;
 use anabranch_types::PathId;
 
 use crate::on_demand::{Idle, OnDemand};
+use crate::path::PathIds;
 
 /// Control chunks to send, apart from SACKs. Each slot holds one entry or a few, so that a peer cannot make the queue grow.
 #[derive(Debug, Default)]
@@ -171,6 +172,11 @@ impl Control {
         self.end_on.take_if(|path| *path == gone);
         self.end_left_on.take_if(|path| *path == gone);
         self.settle();
+    }
+
+    /// Drops chunks that are bound to the deleted paths `gone`.
+    pub(crate) fn forget_each(&mut self, gone: PathIds) {
+        gone.for_each(|path| self.forget_path(path));
     }
 
     /// Whether any slot except that of the handshake is filled.

@@ -39,13 +39,14 @@ use crate::secrets::Secrets;
 use crate::send::Sender;
 use crate::transfer::{Effects, InitialTsns, Negotiated, Transfer};
 
+pub(crate) use addresses::probe_waiting_pairs;
 pub use buffers::{BufferError, SendQueue};
 pub(crate) use control::{Control, FinalChunk};
 pub(crate) use events::Events;
 pub use events::{CloseReason, Event};
 pub use keys::AuthenticationKeys;
 pub(crate) use peer_error::PeerError;
-pub(crate) use state::{Guard, Retry, State};
+pub(crate) use state::{Guard, Retry, State, T2};
 pub(crate) use statistics::Counters;
 pub use statistics::{AssociationStatistics, SackWork};
 

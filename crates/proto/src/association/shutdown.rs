@@ -11,12 +11,13 @@
 //! SHUTDOWN ACK and SHUTDOWN COMPLETE end the association. T2 retransmits SHUTDOWN and SHUTDOWN ACK; T5-shutdown-guard bounds the
 //! whole shutdown.
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 use anabranch_types::{Instant, PathId};
 use anabranch_wire::Shutdown;
 
-use super::{Association, CloseReason, Control, Event, Guard, Retry, State};
+use super::{Association, CloseReason, Control, Event, Guard, Retry, State, T2};
 use crate::transfer::Transfer;
 
 impl Association {
@@ -30,12 +31,12 @@ impl Association {
             return;
         }
         match &mut self.state {
-            State::ShutdownSent(retry, _) => {
-                retry.repeat(max_rto, now);
+            State::ShutdownSent(t2) => {
+                t2.retry.repeat(max_rto, now);
                 self.control.send_shutdown();
             }
-            State::ShutdownAckSent(retry, _) => {
-                retry.repeat(max_rto, now);
+            State::ShutdownAckSent(t2) => {
+                t2.retry.repeat(max_rto, now);
                 self.control.send_shutdown_ack();
             }
             _ => return,
@@ -55,8 +56,8 @@ impl Association {
     /// any paths.
     fn shutdown_is_over(&self, now: Instant) -> Option<CloseReason> {
         let (retry, guard) = match &self.state {
-            State::ShutdownSent(retry, guard) => (retry, Some(*guard)),
-            State::ShutdownAckSent(retry, guard) => (retry, *guard),
+            State::ShutdownSent(t2) => (&t2.retry, Some(t2.guard)),
+            State::ShutdownAckSent(t2) => (&t2.retry, t2.guard),
             _ => return None,
         };
         let guard = guard.and_then(|guard| guard.deadline(retry));
@@ -70,13 +71,13 @@ impl Association {
     /// Handles a SHUTDOWN: the peer has no more data to send. Its cumulative TSN acknowledges our data; when all of it is
     /// acknowledged, the output side sends SHUTDOWN ACK.
     pub(crate) fn on_shutdown(&mut self, now: Instant, path: PathId, chunk: Shutdown) {
-        match self.state {
+        match &self.state {
             State::Established | State::ShutdownPending => {
                 self.state = State::ShutdownReceived(None);
                 self.events.push(Event::PeerShutdown);
             }
             // Both sides sent SHUTDOWN at once. All our data is acknowledged already, so the output side sends SHUTDOWN ACK next.
-            State::ShutdownSent(_, guard) => self.state = State::ShutdownReceived(Some(guard)),
+            State::ShutdownSent(t2) => self.state = State::ShutdownReceived(Some(t2.guard)),
             State::ShutdownAckSent(..) => self.control.send_shutdown_ack(),
             State::ShutdownReceived(_) => {}
             State::CookieWait(_) | State::CookieEchoed(..) | State::Closed => return,
@@ -95,9 +96,9 @@ impl Association {
 /// before it can close, too (RFC 9260 §9.2); T5-shutdown-guard bounds this. T2 restarts without back-off: otherwise heartbeats of a
 /// peer that missed the SHUTDOWN would restart T2 before it expires, for ever.
 pub(crate) fn restart_t2(state: &mut State, transfer: &mut Transfer, now: Instant) {
-    if let State::ShutdownSent(retry, _) = state {
+    if let State::ShutdownSent(t2) = state {
         let best = transfer.paths.path(transfer.paths.best());
-        *retry = Retry::start(best.rtt.rto_without_back_off(), now);
+        t2.retry = Retry::start(best.rtt.rto_without_back_off(), now);
         transfer.forget_errors();
     }
 }
@@ -118,11 +119,12 @@ pub(crate) fn advance(
     match *state {
         State::ShutdownPending => {
             // RFC 9260 §9.2 recommends five times RTO.Max for T5-shutdown-guard.
-            *state = State::ShutdownSent(retry, Guard(now + max_rto * 5));
+            let guard = Guard(now + max_rto * 5);
+            *state = State::ShutdownSent(Box::new(T2 { retry, guard }));
             control.send_shutdown();
         }
         State::ShutdownReceived(guard) => {
-            *state = State::ShutdownAckSent(retry, guard);
+            *state = State::ShutdownAckSent(Box::new(T2 { retry, guard }));
             control.send_shutdown_ack();
         }
         _ => return,

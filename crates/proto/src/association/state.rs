@@ -5,25 +5,39 @@ use core::time::Duration;
 
 use anabranch_types::{Instant, earliest};
 
-/// The state of an association, with the timers that may run in it.
+/// The state of an association, with the timers that may run in it. Timers are boxed: in most associations, none of them runs.
 #[derive(Debug)]
 pub(crate) enum State {
     /// INIT sent; T1-init runs.
-    CookieWait(Retry),
+    CookieWait(Box<Retry>),
     /// COOKIE ECHO sent; T1-cookie runs.
-    CookieEchoed(Retry, Box<[u8]>),
+    CookieEchoed(Box<Echo>),
     /// The handshake is complete; both ends may send data.
     Established,
     /// The application has requested a shutdown; data is still unacknowledged.
     ShutdownPending,
     /// SHUTDOWN sent; T2-shutdown runs, guarded by T5.
-    ShutdownSent(Retry, Guard),
+    ShutdownSent(Box<T2<Guard>>),
     /// SHUTDOWN received; our data is not all acknowledged yet. T5 runs if we had sent a SHUTDOWN as well.
     ShutdownReceived(Option<Guard>),
     /// SHUTDOWN ACK sent; T2-shutdown runs, guarded by T5 if we had sent a SHUTDOWN before.
-    ShutdownAckSent(Retry, Option<Guard>),
+    ShutdownAckSent(Box<T2<Option<Guard>>>),
     /// The association has ended; the last event has the reason.
     Closed,
+}
+
+/// T1-cookie and the cookie.
+#[derive(Debug)]
+pub(crate) struct Echo {
+    pub(crate) retry: Retry,
+    pub(crate) cookie: Box<[u8]>,
+}
+
+/// T2-shutdown and its guard.
+#[derive(Debug)]
+pub(crate) struct T2<G> {
+    pub(crate) retry: Retry,
+    pub(crate) guard: G,
 }
 
 /// T5-shutdown-guard: the time at which an incomplete shutdown is aborted. Only the sender of SHUTDOWN may start it (RFC 9260 §9.2).
@@ -67,6 +81,11 @@ impl Retry {
 }
 
 impl State {
+    /// COOKIE-ECHOED, in which `cookie` is sent.
+    pub(crate) fn echoed(retry: Retry, cookie: Box<[u8]>) -> Self {
+        Self::CookieEchoed(Box::new(Echo { retry, cookie }))
+    }
+
     pub(crate) const fn is_closed(&self) -> bool {
         matches!(self, Self::Closed)
     }
@@ -78,7 +97,7 @@ impl State {
         // be retransmitted.
         matches!(
             self,
-            Self::Established | Self::ShutdownPending | Self::ShutdownSent(..)
+            Self::Established | Self::ShutdownPending | Self::ShutdownSent(_)
         )
     }
 
@@ -96,19 +115,19 @@ impl State {
     pub(crate) const fn accepts_messages(&self) -> bool {
         matches!(
             self,
-            Self::CookieWait(_) | Self::CookieEchoed(..) | Self::Established
+            Self::CookieWait(_) | Self::CookieEchoed(_) | Self::Established
         )
     }
 
     /// Whether the handshake is complete and the association has not ended.
     pub(crate) const fn is_connected(&self) -> bool {
-        !matches!(self, Self::CookieWait(_) | Self::CookieEchoed(..) | Self::Closed)
+        !matches!(self, Self::CookieWait(_) | Self::CookieEchoed(_) | Self::Closed)
     }
 
     //= rfc5061 5.1.1-5
     /// Whether SHUTDOWN or SHUTDOWN ACK has been sent.
     pub(crate) const fn is_finishing(&self) -> bool {
-        matches!(self, Self::ShutdownSent(..) | Self::ShutdownAckSent(..))
+        matches!(self, Self::ShutdownSent(_) | Self::ShutdownAckSent(_))
     }
 
     /// Whether SHUTDOWN or SHUTDOWN ACK follows as soon as all data is acknowledged.
@@ -120,23 +139,24 @@ impl State {
     pub(crate) const fn changes_addresses(&self) -> bool {
         matches!(
             self,
-            Self::Established | Self::ShutdownPending | Self::ShutdownReceived(_) | Self::ShutdownSent(..)
+            Self::Established | Self::ShutdownPending | Self::ShutdownReceived(_) | Self::ShutdownSent(_)
         )
     }
 
     /// Whether ASCONF is accepted in this state: also in SHUTDOWN-ACK-SENT, as the peer may still be in SHUTDOWN-SENT, in which it may
     /// send one.
     pub(crate) const fn accepts_address_changes(&self) -> bool {
-        self.changes_addresses() || matches!(self, Self::ShutdownAckSent(..))
+        self.changes_addresses() || matches!(self, Self::ShutdownAckSent(_))
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
         match self {
-            Self::CookieWait(retry) | Self::CookieEchoed(retry, _) => Some(retry.expires),
-            Self::ShutdownSent(retry, guard) => earliest([Some(retry.expires), guard.deadline(retry)]),
-            Self::ShutdownAckSent(retry, guard) => {
-                let guard = guard.and_then(|guard| guard.deadline(retry));
-                earliest([Some(retry.expires), guard])
+            Self::CookieWait(retry) => Some(retry.expires),
+            Self::CookieEchoed(echo) => Some(echo.retry.expires),
+            Self::ShutdownSent(t2) => earliest([Some(t2.retry.expires), t2.guard.deadline(&t2.retry)]),
+            Self::ShutdownAckSent(t2) => {
+                let guard = t2.guard.and_then(|guard| guard.deadline(&t2.retry));
+                earliest([Some(t2.retry.expires), guard])
             }
             Self::Established | Self::ShutdownPending | Self::ShutdownReceived(_) | Self::Closed => None,
         }
@@ -146,12 +166,12 @@ impl State {
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::CookieWait(_) => "COOKIE-WAIT",
-            Self::CookieEchoed(..) => "COOKIE-ECHOED",
+            Self::CookieEchoed(_) => "COOKIE-ECHOED",
             Self::Established => "ESTABLISHED",
             Self::ShutdownPending => "SHUTDOWN-PENDING",
-            Self::ShutdownSent(..) => "SHUTDOWN-SENT",
+            Self::ShutdownSent(_) => "SHUTDOWN-SENT",
             Self::ShutdownReceived(_) => "SHUTDOWN-RECEIVED",
-            Self::ShutdownAckSent(..) => "SHUTDOWN-ACK-SENT",
+            Self::ShutdownAckSent(_) => "SHUTDOWN-ACK-SENT",
             Self::Closed => "CLOSED",
         }
     }

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use anabranch_types::{Instant, earliest};
 
+use super::addresses::probe_waiting_pairs;
 use super::{Association, CloseReason, State};
 use crate::handshake;
 
@@ -47,7 +48,8 @@ impl Association {
             let joined = self.addresses.join(&mut self.transfer, now);
             self.apply(retired.then(joined));
         }
-        self.probe_waiting_pairs(now);
+        let parts = (&mut self.addresses, &mut self.control);
+        probe_waiting_pairs(&self.state, parts, &mut self.transfer, now);
         if self.transfer.sender.is_drained() {
             self.transfer.release_memory();
             self.events.release_memory();
@@ -67,8 +69,10 @@ impl Association {
     /// because the initial address may have failed.
     fn handshake_timer(&mut self, now: Instant) {
         let max_rto = self.config.rto().max;
-        let (State::CookieWait(retry) | State::CookieEchoed(retry, _)) = &mut self.state else {
-            return;
+        let retry = match &mut self.state {
+            State::CookieWait(retry) => retry.as_mut(),
+            State::CookieEchoed(echo) => &mut echo.retry,
+            _ => return,
         };
         retry.repeat(max_rto, now);
         let repeated = retry.repeated;
@@ -78,7 +82,7 @@ impl Association {
         }
         let (addresses, paths) = (&self.addresses, &self.transfer.paths);
         let next = match &self.state {
-            State::CookieEchoed(_, cookie) => handshake::path_of_cookie(addresses, paths, cookie, repeated),
+            State::CookieEchoed(echo) => handshake::path_of_cookie(addresses, paths, &echo.cookie, repeated),
             _ => handshake::path_of_init(addresses, paths, repeated),
         };
         self.control.send_handshake(next);

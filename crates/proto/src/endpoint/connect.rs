@@ -1,5 +1,6 @@
 //! Connect: starts an association from our side.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -94,7 +95,7 @@ impl Endpoint {
             random: self.randoms.of_tag(tag),
             secrets: self.secrets.split(),
         };
-        let retry = Retry::start(config.rto().initial, now);
+        let retry = Box::new(Retry::start(config.rto().initial, now));
         let mut association = Association::new(setup, State::CookieWait(retry), now);
         association.addresses.initiated_to = remotes.iter().map(SocketAddr::ip).collect();
         association.control.send_handshake(PathId::default());

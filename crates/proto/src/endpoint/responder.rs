@@ -422,7 +422,9 @@ fn complete(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cooki
     if let Some(came) = path_to(paths, inbound.arrival).filter(|came| !paths.is_confirmed(*came)) {
         paths.path_mut(came).heard_at = Some(inbound.now);
     }
-    handshake::establish(association, inbound.now);
+    let state = (&mut association.state, association.owed.shutdown);
+    let parts = (&mut association.addresses, &mut association.control);
+    handshake::establish(state, parts, &mut association.transfer, inbound.now);
     acknowledge(&mut association.control, &mut association.transfer, inbound, path);
 }
 

@@ -30,9 +30,10 @@ pub(crate) fn on_init_ack(
 ) -> Result<(), Violation> {
     //= rfc9260 3.3.3-8, 3.3.3-18, 3.3.3-22, 5.2.3-1
     // In any other state the INIT ACK is an old one and discarded (RFC 9260 §5.2.3).
-    let State::CookieWait(retry) = association.state else {
+    let State::CookieWait(retry) = &association.state else {
         return Ok(());
     };
+    let retry = **retry;
     //= rfc9260 3.3.3-10, 3.3.3-12
     // RFC 9260 §3.3.3: an INIT ACK with an a_rwnd below 1,500 is discarded. The attempt continues.
     if u64::from(chunk.a_rwnd) < MIN_RECEIVE_BUFFER {
@@ -90,7 +91,7 @@ pub(crate) fn on_init_ack(
         ..Retry::start(association.transfer.paths.fact(path).rto, now)
     };
     //= rfc9260 3.3.3-25, 5.1.4-1, 5.1.4-2
-    association.state = State::CookieEchoed(retry, offer.cookie);
+    association.state = State::echoed(retry, offer.cookie);
     association.control.send_handshake(path);
     let effects = association.transfer.confirm(path);
     association.apply(effects);
@@ -142,7 +143,7 @@ pub(crate) fn introduce(
     let is_listed = |path: &PathId| lists(paths.path(*path).addr.remote.ip());
     let mut initiated = paths.ids().filter(|path| addresses.is_initiated_to(paths, *path));
     let path = initiated.find(is_listed)?;
-    addresses.peer_addrs.push(arrival.remote);
+    addresses.add_to_peer(arrival.remote);
     Some(path)
 }
 
@@ -257,7 +258,7 @@ fn take_addresses(
     let remotes = peer_addresses(addresses, paths, listed, answered_from);
     let pairs = pair_through(&addresses.local_addrs, &remotes, answered_from);
     if pairs.iter().copied().eq(paths.iter().map(|(_, path)| path.addr)) {
-        addresses.peer_addrs = remotes;
+        addresses.peer_addrs = remotes.into();
         Paths::Kept
     } else {
         addresses.replace_paths(transfer, &pairs, remotes, now);

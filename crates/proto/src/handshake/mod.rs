@@ -4,6 +4,7 @@ mod declared;
 mod host_name;
 mod init_ack;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use anabranch_types::{Instant, PathId};
@@ -12,11 +13,11 @@ use anabranch_wire::parameter::kind::PADDING;
 use anabranch_wire::{CommonHeader, OutboundInit, PacketBuilder, ParameterWriter};
 
 use crate::address::{Addresses, listed};
-use crate::association::{Association, CloseReason, Retry, State};
+use crate::association::{Association, CloseReason, Control, Retry, State};
 use crate::auth::{Authentication, KeyVector};
 use crate::extensions::Extensions;
 use crate::path::PathSet;
-use crate::transfer::HEARTBEAT_LEN;
+use crate::transfer::{HEARTBEAT_LEN, Transfer};
 
 pub(crate) use declared::Declared;
 pub(crate) use host_name::HostName;
@@ -118,17 +119,19 @@ pub(crate) fn fixed_fields(association: &Association) -> OutboundInit {
 
 /// Enters ESTABLISHED. The confirmed paths are known already: the source of a COOKIE ACK is not confirmed by it, because a source
 /// address can be forged (RFC 9260 §5.4).
-pub(crate) fn establish(association: &mut Association, now: Instant) {
-    association.state = if association.owed.shutdown {
+pub(crate) fn establish(
+    (state, wants_shutdown): (&mut State, bool),
+    (addresses, control): (&mut Addresses, &mut Control),
+    transfer: &mut Transfer,
+    now: Instant,
+) {
+    *state = if wants_shutdown {
         State::ShutdownPending
     } else {
         State::Established
     };
-    let transfer = &mut association.transfer;
     transfer.forget_errors();
-    for path in association.addresses.limit_probed(transfer) {
-        association.control.forget_path(path);
-    }
+    control.forget_each(addresses.limit_probed(transfer));
     transfer.start_heartbeats(now);
 }
 
@@ -156,9 +159,10 @@ fn in_turn(paths: &PathSet, number: u16, may_go: impl Fn(PathId) -> bool) -> Pat
 /// Handles a Stale Cookie error: the handshake starts again (RFC 9260 §5.2.6). The number of restarts is limited, in case the peer
 /// finds every cookie stale.
 pub(crate) fn on_stale_cookie(association: &mut Association, now: Instant) {
-    let State::CookieEchoed(retry, _) = association.state else {
+    let State::CookieEchoed(echo) = &association.state else {
         return;
     };
+    let retry = echo.retry;
     if retry.begun_again >= association.config.max_init_retransmits {
         association.end(CloseReason::NoAnswer, Some(Vec::new()));
         return;
@@ -169,7 +173,7 @@ pub(crate) fn on_stale_cookie(association: &mut Association, now: Instant) {
         ..retry
     };
     again.repeat(association.config.rto().max, now);
-    association.state = State::CookieWait(again);
+    association.state = State::CookieWait(Box::new(again));
     let path = association.transfer.paths.best();
     association.control.send_handshake(path);
 }

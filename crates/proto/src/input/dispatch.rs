@@ -90,7 +90,7 @@ fn one(
     raw: RawChunk<'_>,
     chunk: Chunk<'_>,
 ) -> Result<bool, Violation> {
-    if Extensions::governs(raw.kind) && !association.extensions.agreed(raw.kind) {
+    if association.extensions.exclude(raw.kind) {
         return Ok(unknown(&mut association.control, &association.state, raw));
     }
     let state = &association.state;
@@ -111,10 +111,11 @@ fn one(
         }
         //= rfc9260 5.2.5-1
         Chunk::CookieAck if matches!(state, State::CookieEchoed(..)) => {
-            association
-                .events
-                .push_connected(false, association.peer_adaptation);
-            handshake::establish(association, now);
+            let adaptation = association.peer_adaptation;
+            association.events.push_connected(false, adaptation);
+            let state = (&mut association.state, association.owed.shutdown);
+            let parts = (&mut association.addresses, &mut association.control);
+            handshake::establish(state, parts, &mut association.transfer, now);
         }
         Chunk::Ecne(chunk) if state.is_connected() => association.transfer.on_ecne(now, path, chunk),
         Chunk::Cwr(chunk) if state.is_connected() => association.transfer.on_cwr(path, chunk),

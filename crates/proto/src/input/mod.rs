@@ -12,7 +12,7 @@ use anabranch_wire::Packet;
 use anabranch_wire::chunk::kind;
 
 use crate::address::is_unicast;
-use crate::association::{Association, State, close, shutdown};
+use crate::association::{Association, State, close, probe_waiting_pairs, shutdown};
 use crate::handshake;
 use crate::path::Arrived;
 
@@ -46,7 +46,8 @@ impl Association {
         }
         if self.addresses.is_moved() {
             // A path may have been confirmed, and waiting pairs take its place among those that are probed.
-            self.probe_waiting_pairs(now);
+            let parts = (&mut self.addresses, &mut self.control);
+            probe_waiting_pairs(&self.state, parts, &mut self.transfer, now);
         }
         self.debug_check();
     }

@@ -84,9 +84,10 @@ fn write_cookie(
     (path, now): (PathId, Instant),
     packet: &mut PacketBuilder<'_>,
 ) {
-    let State::CookieEchoed(_, cookie) = state else {
+    let State::CookieEchoed(echo) = state else {
         return;
     };
+    let cookie = &*echo.cookie;
     let echo = CookieEcho { cookie };
     if addresses.is_proven(&transfer.paths, path) {
         // A cookie that does not fit into a packet cannot be echoed, and the handshake times out.

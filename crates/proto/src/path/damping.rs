@@ -10,12 +10,14 @@ use core::time::Duration;
 
 use anabranch_types::Instant;
 
+use crate::on_demand::Idle;
+
 /// Futile returns in a row without a pause: as many as the search for a smaller packet size needs.
 const FREE_RETURNS: u8 = 4;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// The futile returns of one path: it became active, but none of its data was acknowledged.
+/// The futile returns of one path: it became active, but none of its data was acknowledged. Idle after data was acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Damping {
     /// Whether the path has become active and its data was neither acknowledged nor timed out since.
@@ -23,6 +25,18 @@ pub(crate) struct Damping {
     futile: u8,
     /// Until this time, an answered heartbeat does not make the path active.
     until: Option<Instant>,
+}
+
+impl Idle for Damping {
+    const IDLE: &'static Self = &Self {
+        returned: false,
+        futile: 0,
+        until: None,
+    };
+
+    fn is_idle(&self) -> bool {
+        self == Self::IDLE
+    }
 }
 
 impl Damping {
@@ -43,11 +57,6 @@ impl Damping {
             };
             self.until = doublings.map(|doublings| now + pause(doublings));
         }
-    }
-
-    /// Notes that data sent on the path was acknowledged.
-    pub(crate) fn proved(&mut self) {
-        *self = Self::default();
     }
 
     /// The time until which the path stays out of use, if that is later than `now`.
@@ -87,7 +96,5 @@ mod tests {
         damping.returned();
         let before = (0..9).map(|_| damping.timed_out(Instant::ZERO)).count();
         assert_eq!((before, damping.futile), (9, 1));
-        damping.proved();
-        assert_eq!(damping, Damping::default());
     }
 }

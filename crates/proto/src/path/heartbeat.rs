@@ -1,6 +1,7 @@
 //! Heartbeat timer of a path (RFC 9260 §5.4, §8.3). When is the next HEARTBEAT sent, and was the last one acknowledged?
 
 use alloc::boxed::Box;
+use core::num::NonZeroU64;
 use core::time::Duration;
 
 use anabranch_types::{Instant, PathId};
@@ -25,27 +26,29 @@ pub(crate) enum Check {
     Second,
 }
 
-/// When the next heartbeat is sent.
+/// When the next heartbeat is to be sent.
 #[derive(Clone, Copy, Debug, Default)]
-enum Next {
-    /// Heartbeats are off.
-    #[default]
-    Never,
-    At(Instant),
-    /// When the path has not been proved reachable for `period`: a path that carries data needs no heartbeats (RFC 9260 §8.3).
-    WhenUnproved {
-        since: Instant,
-        period: Duration,
-    },
+struct Next {
+    /// `None` for never.
+    from: Option<Instant>,
+    /// Nanoseconds by which it is sent later. Each proof that the path is reachable moves `from` then.
+    period: Option<NonZeroU64>,
 }
 
 impl Next {
-    fn moment(self) -> Option<Instant> {
-        match self {
-            Self::Never => None,
-            Self::At(moment) => Some(moment),
-            Self::WhenUnproved { since, period } => Some(since + period),
+    const fn at(moment: Instant) -> Self {
+        Self {
+            from: Some(moment),
+            period: None,
         }
+    }
+
+    fn moment(self) -> Option<Instant> {
+        let from = self.from?;
+        Some(match self.period {
+            Some(period) => Instant::from_nanos(from.as_nanos().saturating_add(period.get())),
+            None => from,
+        })
     }
 }
 
@@ -77,20 +80,23 @@ impl Heartbeat {
     }
 
     pub(crate) fn schedule(&mut self, next: Option<Instant>) {
-        self.next = next.map_or(Next::Never, Next::At);
+        self.next = next.map(Next::at).unwrap_or_default();
         self.check = None;
     }
 
     /// Schedules a heartbeat for when the path has not been proved reachable for `period` since `since`.
     pub(crate) fn schedule_when_unproved(&mut self, period: Duration, since: Instant) {
-        self.next = Next::WhenUnproved { since, period };
+        self.next = Next {
+            from: Some(since),
+            period: u64::try_from(period.as_nanos()).map_or(Some(NonZeroU64::MAX), NonZeroU64::new),
+        };
         self.check = None;
     }
 
     /// Notes that data sent at `sent_at` was acknowledged, which proves reachability as a HEARTBEAT ACK does.
     pub(crate) fn path_is_proved(&mut self, sent_at: Instant, now: Instant) {
-        if let Next::WhenUnproved { since, .. } = &mut self.next {
-            *since = now;
+        if self.next.period.is_some() {
+            self.next.from = Some(now);
         }
         if let Some(last) = &mut self.unanswered {
             last.excused |= last.sent_at <= sent_at;
@@ -125,7 +131,7 @@ impl Heartbeat {
     /// Schedules a heartbeat at once, unless one is outstanding.
     pub(crate) fn request(&mut self) {
         if self.unanswered.is_none() {
-            self.next = Next::At(Instant::ZERO);
+            self.next = Next::at(Instant::ZERO);
         }
     }
 
@@ -143,7 +149,7 @@ impl Heartbeat {
             excused: false,
             check: self.check.take(),
         }));
-        self.next = Next::Never;
+        self.next = Next::default();
     }
 
     /// Takes the outstanding heartbeat if it is overdue: it counts as an error (RFC 9260 §8.3), unless it is excused.

@@ -16,6 +16,8 @@ pub(crate) struct Join {
     /// The peer has the remote address: this path or another one to the same address was confirmed.
     pub(crate) remote_is_proven: bool,
     pub(crate) attempts: u16,
+    /// Heartbeats in a row that were not acknowledged before the address pair of the path waited for this turn.
+    pub(crate) missed_before: u16,
     /// `None` until one of its times is set.
     schedule: Option<Box<Schedule>>,
 }

@@ -62,7 +62,7 @@ pub(crate) struct Path {
     pub(crate) sending: OnDemand<Sending>,
     pub(crate) heartbeat: Heartbeat,
     pub(crate) probes: ReachabilityProbes,
-    pub(crate) damping: Damping,
+    pub(crate) damping: OnDemand<Damping>,
     /// The packet size before path MTU discovery begins, or without it.
     unsearched: u16,
     /// Path MTU discovery; `None` while it is disabled.
@@ -75,8 +75,6 @@ pub(crate) struct Path {
     pub(crate) acked_at: Option<Instant>,
     /// Time of the last packet received on it.
     pub(crate) heard_at: Option<Instant>,
-    /// Heartbeats in a row that were not acknowledged before its address pair waited for this turn.
-    pub(crate) missed_before: u16,
     /// When the peer added its remote address by an ASCONF with a wildcard address (RFC 5061 §4.2.1), or moved to another port.
     pub(crate) joined_at: Option<Instant>,
     pub(crate) join: Join,
@@ -100,14 +98,13 @@ impl Path {
             sending: OnDemand::default(),
             heartbeat: Heartbeat::default(),
             probes: ReachabilityProbes::default(),
-            damping: Damping::default(),
+            damping: OnDemand::default(),
             unsearched,
             mtu: None,
             ecn: None,
             data_sent_at: None,
             acked_at: None,
             heard_at: None,
-            missed_before: 0,
             joined_at: None,
             join: Join::default(),
             answered_at: None,

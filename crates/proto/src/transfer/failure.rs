@@ -8,6 +8,7 @@ use anabranch_policy::{Reachability, SentOnce};
 use anabranch_types::{Instant, PathId};
 
 use super::{Effects, Transfer};
+use crate::on_demand::OnDemand;
 use crate::path::{Join, PathChange};
 
 impl Transfer {
@@ -83,7 +84,7 @@ impl Transfer {
             return Effects::default();
         };
         if reachability == Reachability::Active {
-            self.paths.path_mut(path).damping.returned();
+            self.paths.path_mut(path).damping.make_mut().returned();
             self.take_over(now);
         }
         effects
@@ -104,7 +105,7 @@ impl Transfer {
     ) -> Effects {
         if let Some(chunk) = sent_once {
             let machinery = self.paths.path_mut(path);
-            machinery.damping.proved();
+            machinery.damping = OnDemand::IDLE;
             // The SACK may have arrived over another path, so it does not show that the reverse direction of this one works.
             if !machinery.sacks_doubted {
                 machinery.heartbeat.path_is_proved(chunk.sent_at, now);

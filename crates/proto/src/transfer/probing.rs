@@ -51,8 +51,10 @@ impl Transfer {
 
     /// Notes that T3 expired on `path`. Without probes no pauses are needed, because heartbeats are rare.
     pub(super) fn damp(&mut self, path: PathId, now: Instant) {
-        if self.config.probe_interval().is_some() {
-            self.paths.path_mut(path).damping.timed_out(now);
+        if self.config.probe_interval().is_some()
+            && let Some(damping) = self.paths.path_mut(path).damping.active_mut()
+        {
+            damping.timed_out(now);
         }
     }
 
