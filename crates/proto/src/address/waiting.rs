@@ -5,11 +5,13 @@
 //! exist at once.
 //!
 //! ```text
-//! handshake, ASCONF ──▶ unconfirmed path ──▶ confirmed by a HEARTBEAT ACK: a place is free
+//! handshake, ASCONF ──▶ unconfirmed path ──▶ confirmed by a HEARTBEAT ACK
 //!                ╲         ▲          │
-//!                 ▼        │          │ two heartbeats without answer: the longest waiting pair takes the place,
-//!                 waiting pairs ◀─────┘ and this one continues with its errors and timeout when its turn comes again
+//!                 ▼        │          │ two heartbeats without answer
+//!                 waiting pairs ◀─────┘
 //! ```
+//!
+//! Whenever a place is free, the pair that has waited longest takes it. A pair whose turn comes again continues with its errors and timeout.
 //!
 //! A path on which a packet arrives needs no place: the peer is there. If the pair waits, the packet makes it a path, because both
 //! ends may probe their pairs in different orders.

@@ -229,6 +229,7 @@ impl Authentication {
     pub(crate) fn we_demand(&self, kind: u8) -> bool {
         match &self.general {
             Some(general) => general.demanded.contains(&kind),
+            // Asked for each received chunk, so this compares instead of searching `key::ADDRESS_CHANGES`.
             None => matches!(kind, kind::ASCONF | kind::ASCONF_ACK),
         }
     }

@@ -50,8 +50,8 @@ fn add_auth(authentication: &Authentication, transmit: &mut Transmit, start: usi
 //= rfc4895 3.2-7, 5.1-7, 6.2-1
 /// Whether the packet gets an AUTH chunk.
 ///
-/// Packets of a batch have to be of equal length, so all packets get one, with three exceptions: a chunk that is never authenticated, an
-/// AUTH chunk that is there already, and a COOKIE ECHO for which the peer requires none, because its receiver has no association yet.
+/// Packets of a batch have to be of equal length, so all packets get one. Exceptions are packets with a chunk that is never authenticated and
+/// those with an AUTH chunk already. A COOKIE ECHO gets one only if the peer requires that: its receiver has no association yet.
 fn is_wanted(authentication: &Authentication, packet: &[u8]) -> bool {
     let Ok(packet) = Packet::parse_unverified(packet) else {
         return false;
