@@ -68,6 +68,7 @@ pub(crate) fn config(number: u8) -> AssociationConfig {
         receive_buffer: 10_000,
         max_message: 8_000,
         partial_reliability: number & 32 != 0,
+        reconfiguration: number & 64 != 0,
         outbound_streams: 8,
         max_inbound_streams: 8,
         max_retransmits: 4,

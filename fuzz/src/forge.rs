@@ -125,7 +125,7 @@ impl Observed {
     }
 
     fn chunk(&mut self, choices: &mut Choices<'_>, packet: &mut Vec<u8>) {
-        const KINDS: [u8; 28] = [
+        const KINDS: [u8; 30] = [
             kind::DATA,
             kind::DATA,
             kind::DATA,
@@ -154,6 +154,8 @@ impl Observed {
             kind::I_DATA,
             kind::FORWARD_TSN,
             kind::I_FORWARD_TSN,
+            kind::RE_CONFIG,
+            kind::RE_CONFIG,
         ];
         let choice = choices.byte();
         let kind = match KINDS.get(usize::from(choice & 31)) {
@@ -186,6 +188,7 @@ impl Observed {
             kind::HEARTBEAT => parameter(1, choices.slice(8)),
             kind::HEARTBEAT_ACK => parameter(1, &damaged(&self.heartbeat, choices)),
             kind::ABORT | kind::ERROR => parameters(choices, 0),
+            kind::RE_CONFIG => self.re_config(choices),
             kind::FORWARD_TSN | kind::I_FORWARD_TSN => self.forward_tsn(choices),
             kind::SHUTDOWN => choices.around(self.victim_tsn).to_be_bytes().to_vec(),
             kind::COOKIE_ECHO => damaged(&self.cookie, choices),
@@ -211,6 +214,29 @@ impl Observed {
         let length = usize::from(choices.byte());
         value.resize(value.len() + length * length / 50, 7);
         value
+    }
+
+    /// One to three parameters of RE-CONFIG, with numbers around those of the last TSNs.
+    fn re_config(&self, choices: &mut Choices<'_>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for _ in 0..=choices.below(3) {
+            let kind = 13 + u16::from(choices.below(7));
+            let mut value = choices.around(self.serial).to_be_bytes().to_vec();
+            value.extend(choices.around(self.victim_tsn).to_be_bytes());
+            value.extend(choices.around(self.peer_tsn).to_be_bytes());
+            value.extend((0..choices.below(3)).flat_map(|_| u16::from(choices.byte() & 15).to_be_bytes()));
+            value.truncate(match kind {
+                13 => value.len(),
+                14 => 4 + usize::from(choices.byte() & 6),
+                15 => 4,
+                16 if choices.byte() & 1 == 0 => 8,
+                16 => 16,
+                _ => 8,
+            });
+            bytes.extend(parameter(kind, &value));
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+        }
+        bytes
     }
 
     /// A FORWARD TSN around the TSNs of forged DATA, with entries of either kind.

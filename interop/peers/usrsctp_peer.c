@@ -46,7 +46,7 @@ struct options {
 	uint32_t send, receive, seconds, progress;
 	uint32_t length[MAX_LENGTHS], lengths;
 	uint16_t streams;
-	bool odd_unordered;
+	bool odd_unordered, reset;
 	int retransmissions;
 	enum ending end;
 	int cmt, cc, scheduler, send_buffer, receive_buffer, nodelay;
@@ -70,31 +70,6 @@ static struct options options = {
 };
 static struct report report;
 static struct socket *association;
-
-/* Every knob of the stack, by the name it has in FreeBSD's net.inet.sctp. */
-#define KNOB(name) { #name, usrsctp_sysctl_set_sctp_##name }
-static const struct knob {
-	const char *name;
-	int (*set)(uint32_t);
-} knobs[] = {
-	KNOB(cmt_on_off), KNOB(cmt_use_dac), KNOB(buffer_splitting), KNOB(nrsack_enable), KNOB(do_drain),
-	KNOB(path_pf_threshold), KNOB(path_rtx_max_default), KNOB(assoc_rtx_max_default), KNOB(init_rtx_max_default),
-	KNOB(rto_min_default), KNOB(rto_initial_default), KNOB(rto_max_default), KNOB(init_rto_max_default),
-	KNOB(sack_freq_default), KNOB(delayed_sack_time_default), KNOB(enable_sack_immediately),
-	KNOB(max_burst_default), KNOB(fr_max_burst_default), KNOB(hb_maxburst), KNOB(use_cwnd_based_maxburst),
-	KNOB(initial_cwnd), KNOB(L2_abc_variable), KNOB(default_cc_module), KNOB(default_ss_module),
-	KNOB(rttvar_bw), KNOB(rttvar_rtt), KNOB(rttvar_eqret), KNOB(steady_step), KNOB(use_dccc_ecn),
-	KNOB(peer_chunk_oh), KNOB(max_chunks_on_queue), KNOB(max_retran_chunk), KNOB(min_split_point),
-	KNOB(min_residual), KNOB(sendspace), KNOB(recvspace), KNOB(heartbeat_interval_default),
-	KNOB(pmtu_raise_time_default), KNOB(shutdown_guard_time_default), KNOB(secret_lifetime_default),
-	KNOB(valid_cookie_life_default), KNOB(ecn_enable), KNOB(pr_enable), KNOB(auth_enable), KNOB(asconf_enable),
-	KNOB(auto_asconf), KNOB(reconfig_enable), KNOB(pktdrop_enable), KNOB(mobility_base),
-	KNOB(mobility_fasthandoff), KNOB(nat_friendly), KNOB(inits_include_nat_friendly), KNOB(blackhole),
-	KNOB(default_frag_interleave), KNOB(no_csum_on_loopback), KNOB(add_more_threshold), KNOB(vtag_time_wait),
-	KNOB(nr_incoming_streams_default), KNOB(nr_outgoing_streams_default), KNOB(mbuf_threshold_count),
-	KNOB(abort_if_one_2_one_hits_limit), KNOB(system_free_resc_limit), KNOB(asoc_free_resc_limit),
-	KNOB(diag_info_code), KNOB(logging_level),
-};
 
 static void
 fail(const char *format, ...)
@@ -238,6 +213,28 @@ end_if_done(bool has_sent_all)
 	pthread_mutex_unlock(&lock);
 }
 
+/* Asks for a reset of all outgoing streams (RFC 6525). */
+static void
+reset_streams(void)
+{
+	struct sctp_reset_streams reset = { .srs_flags = SCTP_STREAM_RESET_OUTGOING };
+
+	if (usrsctp_setsockopt(association, IPPROTO_SCTP, SCTP_RESET_STREAMS, &reset, sizeof reset) < 0)
+		note_error("reset", errno);
+}
+
+/* Whether the message is refused because its stream waits for its reset. */
+static bool
+waits_for_reset(int error)
+{
+	struct timespec pause = { 0, 1000000L };
+
+	if (!options.reset || error != EAGAIN)
+		return false;
+	nanosleep(&pause, NULL);
+	return true;
+}
+
 /* Says everything, in a thread of its own: the socket blocks. */
 static void *
 send_all(void *unused)
@@ -261,9 +258,15 @@ send_all(void *unused)
 			how.sendv_prinfo.pr_value = (uint32_t)options.retransmissions;
 		}
 		write_message(bytes, number);
-		if (usrsctp_sendv(association, bytes, length_of(number), NULL, 0, &how, sizeof how, SCTP_SENDV_SPA, 0) < 0) {
+		if (options.reset && number == options.send / 2)
+			reset_streams();
+		while (usrsctp_sendv(association, bytes, length_of(number), NULL, 0, &how, sizeof how, SCTP_SENDV_SPA, 0) < 0) {
+			if (waits_for_reset(errno))
+				continue;
 			note_error("send", errno);
-			break;
+			free(bytes);
+			end_if_done(true);
+			return NULL;
 		}
 		report.sent++;
 	}
@@ -414,6 +417,8 @@ make_socket(void)
 		set_option(socket, SCTP_REMOTE_UDP_ENCAPS_PORT, &encapsulation, sizeof encapsulation, "encapsulation");
 	}
 	set_authentication(socket);
+	if (options.reset)
+		set_number(socket, SCTP_ENABLE_STREAM_RESET, SCTP_ENABLE_RESET_STREAM_REQ, "stream reset");
 	set_number(socket, OPTION_CMT_ON_OFF, options.cmt, "CMT (needs --set cmt_on_off as well)");
 	set_number(socket, OPTION_PLUGGABLE_CC, options.cc, "congestion control");
 	set_number(socket, SCTP_PLUGGABLE_SS, options.scheduler, "stream scheduler");
@@ -504,136 +509,7 @@ tell(void *unused)
 
 /* Options */
 
-static int
-read_addresses(char *text, struct sockaddr_in *addresses)
-{
-	int count = 0;
-
-	for (char *one = strtok(text, ","); one != NULL; one = strtok(NULL, ",")) {
-		if (count == MAX_ADDRESSES)
-			fail("more than %d addresses", MAX_ADDRESSES);
-		addresses[count].sin_family = AF_INET;
-		if (inet_pton(AF_INET, one, &addresses[count++].sin_addr) != 1)
-			fail("not an IPv4 address: %s", one);
-	}
-	return count;
-}
-
-static void
-read_lengths(char *text)
-{
-	options.lengths = 0;
-	for (char *one = strtok(text, ","); one != NULL; one = strtok(NULL, ",")) {
-		if (options.lengths == MAX_LENGTHS || atoi(one) < 4)
-			fail("at most %d lengths of 4 bytes or more", MAX_LENGTHS);
-		options.length[options.lengths++] = (uint32_t)atoi(one);
-	}
-}
-
-static void
-set_knob(char *text)
-{
-	char *value = strchr(text, '=');
-
-	if (value == NULL)
-		fail("--set wants name=value");
-	*value++ = '\0';
-	for (size_t at = 0; at < sizeof knobs / sizeof *knobs; at++) {
-		if (strcmp(text, knobs[at].name) == 0) {
-			if (knobs[at].set((uint32_t)strtoul(value, NULL, 0)) != 0)
-				fail("%s: %s is out of range", text, value);
-			return;
-		}
-	}
-	fail("no knob is called %s", text);
-}
-
-static enum ending
-read_ending(const char *text)
-{
-	if (strcmp(text, "shutdown") == 0)
-		return SHUTDOWN;
-	if (strcmp(text, "abort") == 0)
-		return ABORT;
-	if (strcmp(text, "wait") == 0)
-		return WAIT;
-	fail("--end wants shutdown, abort or wait");
-	return WAIT;
-}
-
-/* Options that have effect before the stack begins come first; --set needs it to run. */
-static void
-read_options(int count, char **arguments, bool knobs_only)
-{
-	for (int at = 1; at < count; at++) {
-		const char *name = arguments[at];
-
-		if (strcmp(name, "--connect") == 0) {
-			options.connect = true;
-			continue;
-		}
-		if (strcmp(name, "--odd-unordered") == 0) {
-			options.odd_unordered = true;
-			continue;
-		}
-		if (++at >= count)
-			fail("%s wants a value", name);
-		char *value = arguments[at];
-		bool is_knob = strcmp(name, "--set") == 0;
-		if (is_knob != knobs_only)
-			continue;
-		if (is_knob)
-			set_knob(value);
-		else if (strcmp(name, "--own") == 0)
-			options.owns = read_addresses(value, options.own);
-		else if (strcmp(name, "--peer") == 0)
-			options.peers = read_addresses(value, options.peer);
-		else if (strcmp(name, "--own-udp") == 0)
-			options.own_udp = (uint16_t)atoi(value);
-		else if (strcmp(name, "--peer-udp") == 0)
-			options.peer_udp = (uint16_t)atoi(value);
-		else if (strcmp(name, "--own-port") == 0)
-			options.own_port = (uint16_t)atoi(value);
-		else if (strcmp(name, "--peer-port") == 0)
-			options.peer_port = (uint16_t)atoi(value);
-		else if (strcmp(name, "--send") == 0)
-			options.send = (uint32_t)atoi(value);
-		else if (strcmp(name, "--retransmissions") == 0)
-			options.retransmissions = atoi(value);
-		else if (strcmp(name, "--receive") == 0)
-			options.receive = (uint32_t)atoi(value);
-		else if (strcmp(name, "--seconds") == 0)
-			options.seconds = (uint32_t)atoi(value);
-		else if (strcmp(name, "--progress") == 0)
-			options.progress = (uint32_t)atoi(value);
-		else if (strcmp(name, "--lengths") == 0)
-			read_lengths(value);
-		else if (strcmp(name, "--streams") == 0)
-			options.streams = (uint16_t)atoi(value);
-		else if (strcmp(name, "--end") == 0)
-			options.end = read_ending(value);
-		else if (strcmp(name, "--cmt") == 0)
-			options.cmt = atoi(value);
-		else if (strcmp(name, "--cc") == 0)
-			options.cc = atoi(value);
-		else if (strcmp(name, "--scheduler") == 0)
-			options.scheduler = atoi(value);
-		else if (strcmp(name, "--send-buffer") == 0)
-			options.send_buffer = atoi(value);
-		else if (strcmp(name, "--receive-buffer") == 0)
-			options.receive_buffer = atoi(value);
-		else if (strcmp(name, "--nodelay") == 0)
-			options.nodelay = atoi(value);
-		else if (strcmp(name, "--auth") == 0)
-			options.auth = value;
-		else if (strcmp(name, "--key") == 0)
-			options.key = value;
-		else
-			fail("unknown option %s", name);
-	}
-	if (options.streams == 0 || options.streams > MAX_STREAMS)
-		fail("1 to %d streams", MAX_STREAMS);
-}
+#include "usrsctp_options.h"
 
 int
 main(int count, char **arguments)

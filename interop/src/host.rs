@@ -11,7 +11,7 @@ use anabranch_io::{Incoming, Outgoing, RawSocket, Transport, UdpSocket};
 use anabranch_netsim::capture::{Direction, InterfaceId, PcapngWriter};
 use anabranch_netsim::{Datagram, Protocol};
 use anabranch_proto::{CloseReason, Endpoint, EndpointConfig, Event};
-use anabranch_types::{AssociationId, Ecn, Instant, PathAddr};
+use anabranch_types::{AssociationId, Ecn, Instant, PathAddr, StreamId};
 use anabranch_wire::chunk::kind;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tempfile::NamedTempFile;
@@ -30,6 +30,8 @@ pub struct Host {
     pub association: Option<AssociationId>,
     /// Why the association ended, once it has.
     pub closed: Option<CloseReason>,
+    /// Streams that the peer has reset.
+    pub reset: Vec<StreamId>,
     /// Types of chunks that the peer sent.
     pub received: BTreeSet<u8>,
     /// Every how many packets with data are marked as by a router, in both directions (ECN); 0 for none.
@@ -94,6 +96,7 @@ impl Host {
             endpoint: Endpoint::new(config, seed),
             association: None,
             closed: None,
+            reset: Vec::new(),
             received: BTreeSet::new(),
             mark_every: 0,
             capable: [0; 2],
@@ -154,6 +157,7 @@ impl Host {
             match event {
                 Event::Connected { .. } => self.association = Some(id),
                 Event::Closed(reason) => self.closed = Some(reason),
+                Event::InboundReset { streams } => self.reset.extend(streams),
                 _ => {}
             }
         }

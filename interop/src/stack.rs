@@ -49,7 +49,8 @@ fn usrsctp(folder: &Path) -> Option<Command> {
         "scripts/setup, or apt-get install libusrsctp-dev",
     )?;
     let (source, program) = (sources().join("usrsctp_peer.c"), folder.join("usrsctp_peer"));
-    if is_older(&program, &source) {
+    let options = sources().join("usrsctp_options.h");
+    if is_older(&program, &source) || is_older(&program, &options) {
         let mut build = Command::new(compiler);
         build.args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"]);
         build.args([&program, &source]).args(["-lusrsctp", "-lpthread"]);

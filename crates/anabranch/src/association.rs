@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anabranch_proto::{
     self as proto, Abandonments, AddressError, AssociationStatistics, BufferError, CloseReason, KeyError,
-    Message, ReceivedMessage, SendQueue,
+    Message, ReceivedMessage, Reconfiguration, ReconfigurationError, SendQueue,
 };
 use anabranch_types::{AssociationId, MessageId, PathId, StreamId};
 
@@ -290,6 +290,24 @@ impl Association {
         let association = state.core.association(self.0.id);
         association.map_or_else(Abandonments::default, |association| {
             association.abandoned_on(stream)
+        })
+    }
+}
+
+/// Stream reconfiguration (RFC 6525), which
+/// [`AssociationConfig::reconfiguration`](crate::AssociationConfig::reconfiguration) enables.
+impl Association {
+    /// Requests a change of streams. [`AssociationEvent::Reconfigured`](crate::AssociationEvent::Reconfigured) tells what becomes of
+    /// it.
+    ///
+    /// # Errors
+    ///
+    /// See [`ReconfigurationError`].
+    pub fn reconfigure(&self, change: Reconfiguration) -> Result<(), ReconfigurationError> {
+        self.0.shared.command(|state| {
+            let association = state.core.association_mut(self.0.id);
+            let mut association = association.ok_or(ReconfigurationError::NotAvailable)?;
+            association.reconfigure(change)
         })
     }
 }

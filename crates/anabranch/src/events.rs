@@ -1,6 +1,6 @@
 //! Events of an association: path changes, and what the peer did.
 
-use anabranch_proto::{CloseReason, Event, PathEvent};
+use anabranch_proto::{CloseReason, Event, PathEvent, Reconfiguration};
 use anabranch_types::{MessageId, StreamId};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -19,6 +19,28 @@ pub enum AssociationEvent {
         stream: StreamId,
         /// Whether a part of it had been sent, so that the peer may have received the message.
         sent: bool,
+    },
+    /// A change of streams that [`Association::reconfigure`](crate::Association::reconfigure) requested is complete, or the peer
+    /// refused it.
+    Reconfigured {
+        /// The change.
+        change: Reconfiguration,
+        /// Whether the peer accepted it.
+        accepted: bool,
+    },
+    /// The peer began the sequence numbers of inbound streams anew. All messages sent before were received.
+    InboundReset {
+        /// The streams; all if there are none.
+        streams: Vec<StreamId>,
+    },
+    /// The peer began TSNs and the sequence numbers of all streams anew, in both directions.
+    AssociationReset,
+    /// Streams were added, on request of either end.
+    StreamsAdded {
+        /// Number of outbound streams now.
+        outbound: u16,
+        /// Number of inbound streams now.
+        inbound: u16,
     },
     /// The peer restarted (RFC 9260 §5.2.4 A).
     Restarted {
@@ -52,6 +74,10 @@ impl AssociationEvent {
                 stream,
                 sent,
             }),
+            Event::Reconfigured { change, accepted } => Some(Self::Reconfigured { change, accepted }),
+            Event::InboundReset { streams } => Some(Self::InboundReset { streams }),
+            Event::AssociationReset => Some(Self::AssociationReset),
+            Event::StreamsAdded { outbound, inbound } => Some(Self::StreamsAdded { outbound, inbound }),
             Event::Restarted { undelivered } => Some(Self::Restarted { undelivered }),
             Event::AdaptationIndication(code) => Some(Self::AdaptationIndication(code)),
             Event::PeerAuthenticationKey(id) => Some(Self::PeerAuthenticationKey(id)),

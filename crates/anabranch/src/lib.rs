@@ -58,7 +58,8 @@ pub use anabranch_policy::{PolicyRecipe, Reachability};
 pub use anabranch_proto::{
     Abandonments, AddressError, AssociationConfig, AssociationStatistics, BufferError, CloseReason,
     EndpointConfig, ErrorDetection, KeyError, Message, OwnPolicies, PacketCounts, PathChange, PathCounters,
-    PathEvent, PathStatistics, ReceivedMessage, Reliability, SendQueue, SourcePrefix,
+    PathEvent, PathStatistics, ReceivedMessage, Reconfiguration, ReconfigurationError, Reliability,
+    SendQueue, SourcePrefix,
 };
 pub use anabranch_types::{AssociationId, Instant, MessageId, PathAddr, PathId, Ppid, Rate, StreamId};
 pub use association::Association;

@@ -151,6 +151,12 @@ pub struct AssociationConfig {
     /// Code point of the adaptation layer above SCTP, which is declared to the peer (RFC 5061 §4.2.6) and means nothing to SCTP;
     /// the peer's is in [`Event::AdaptationIndication`](crate::Event::AdaptationIndication). Default `None`.
     pub adaptation_layer: Option<u32>,
+    /// Whether the reconfiguration of streams is offered to the peer (RFC 6525): both ends may then reset and add streams. Default
+    /// false.
+    pub reconfiguration: bool,
+    /// Number of outbound streams that the peer may ask for, if `reconfiguration` is agreed. That of inbound streams is
+    /// `max_inbound_streams`. Default 65,535.
+    pub max_outbound_streams: u16,
     /// Policies and core options, by name.
     pub policies: PolicyRecipe,
     /// Policies that are not in the catalog and replace those of the recipe. Default `None`.
@@ -209,6 +215,7 @@ impl AssociationConfig {
             single_homed: true,
             outbound_streams: u16::MAX,
             partial_reliability: true,
+            reconfiguration: true,
             mtu: WEBRTC_MTU,
             zero_checksum: Some(ErrorDetection::Dtls),
             ..Self::default()
@@ -323,6 +330,8 @@ impl Default for AssociationConfig {
             authenticated_chunks: Vec::new(),
             zero_checksum: None,
             adaptation_layer: None,
+            reconfiguration: false,
+            max_outbound_streams: u16::MAX,
             policies: PolicyRecipe::default(),
             own_policies: None,
             sack_walks: SackWalks::Done,

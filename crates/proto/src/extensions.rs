@@ -20,6 +20,7 @@ pub(crate) struct Extensions {
 }
 
 impl Extensions {
+    //= rfc6525 5.1.1-1
     /// The extensions that an association with this configuration offers. Extensions are switched on only here.
     pub(crate) fn offered(config: &AssociationConfig) -> Self {
         let interleaving = matches!(config.policies.interleaving, InterleavingChoice::On(_));
@@ -35,6 +36,7 @@ impl Extensions {
                 .with(kind::PART, parts)
                 .with(kind::FORWARD_TSN, config.partial_reliability)
                 .with(kind::I_FORWARD_TSN, config.partial_reliability && interleaving)
+                .with(kind::RE_CONFIG, config.reconfiguration)
                 .with(kind::ASCONF, config.offers_address_changes())
                 .with(kind::ASCONF_ACK, config.offers_address_changes()),
             theirs: ChunkKinds::default(),
@@ -51,6 +53,7 @@ impl Extensions {
                 | kind::PART
                 | kind::FORWARD_TSN
                 | kind::I_FORWARD_TSN
+                | kind::RE_CONFIG
                 | kind::ASCONF_ACK
                 | kind::ASCONF
         )
@@ -103,6 +106,7 @@ impl ChunkKinds {
             kind::FORWARD_TSN => 1 << 6,
             kind::ASCONF => 1 << 7,
             kind::I_FORWARD_TSN => 1 << 8,
+            kind::RE_CONFIG => 1 << 9,
             _ => 0,
         }
     }
@@ -177,6 +181,7 @@ mod tests {
             kind::NR_SACK,
             kind::I_DATA,
             kind::ASCONF_ACK,
+            kind::RE_CONFIG,
             kind::PART,
             PACKET_COUNTS,
             kind::FORWARD_TSN,

@@ -20,7 +20,7 @@ pub use addr::{AddressScope, PathAddr};
 pub use ecn::Ecn;
 pub use ids::{AssociationId, MessageId, PathId, Ppid, StreamId, VerificationTag};
 pub use interval::IntervalSet;
-pub use numbers::{AsconfNumber, Fsn, Mid, SendNumber, Ssn, Tsn, UnwrappedTsn};
+pub use numbers::{AsconfNumber, Fsn, Mid, ReConfigNumber, SendNumber, Ssn, Tsn, UnwrappedTsn};
 pub use rate::Rate;
 pub use rng::{Rng, Seed};
 pub use serial::Serial;

@@ -63,6 +63,10 @@ wire_number! {
     AsconfNumber(u32)
 }
 wire_number! {
+    /// Counts the requests to reconfigure streams of one direction (RFC 6525 §4.1). Wraps at 2³².
+    ReConfigNumber(u32)
+}
+wire_number! {
     /// Fragment Sequence Number: counts fragments of one message in I-DATA (RFC 8260 §2.1). Wraps at 2³².
     Fsn(u32)
 }

@@ -51,15 +51,16 @@ pub use chunk::{
     Abort, Asconf, AsconfAck, Auth, Chunk, ChunkHead, CookieAck, CookieEcho, Cwr, Data, DataFlags, Ecne,
     ErrorChunk, ForwardTsn, FragmentPlace, GapBlock, Heartbeat, HeartbeatAck, IData, IForwardTsn, Init,
     InitAck, NrSack, OutboundAbort, OutboundAsconf, OutboundAsconfAck, OutboundError, OutboundForwardTsn,
-    OutboundHeartbeatAck, OutboundIForwardTsn, OutboundInit, OutboundNrSack, OutboundSack, Pad, Part,
-    RawChunk, Sack, Shutdown, ShutdownAck, ShutdownComplete, SkippedMid,
+    OutboundHeartbeatAck, OutboundIForwardTsn, OutboundInit, OutboundNrSack, OutboundReConfig, OutboundSack,
+    Pad, Part, RawChunk, ReConfig, Sack, Shutdown, ShutdownAck, ShutdownComplete, SkippedMid,
 };
 pub use error::{DecodeError, DecodeErrorKind};
 pub use list::{Frame, Frames, List};
 pub use packet::{ChunkHeads, Chunks, CommonHeader, Packet};
 pub use parameter::{
     AddressRequest, CorrelationId, DetectionMethod, HmacId, HmacIds, Parameter, ParameterIter,
-    ParameterWriter, Parameters, RawParameter,
+    ParameterWriter, Parameters, RawParameter, ReConfigParameter, ReConfigResponse, ReConfigResult,
+    StreamIds,
 };
 pub use tlv::UnknownAction;
 pub use valid_sack::{SackError, ValidSack};

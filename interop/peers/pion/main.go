@@ -135,6 +135,8 @@ func (p *peer) read(stream *sctp.Stream) {
 		for {
 			length, _, err := stream.ReadSCTP(buffer)
 			if err != nil {
+				// If the peer has reset the stream, this resets ours (RFC 8831 section 6.7).
+				_ = stream.Close()
 				p.end(err)
 
 				return

@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use anabranch_interop::tools::{TSHARK, free_udp_port};
 use anabranch_interop::{Host, Hosts, Inbox, Peer, Report, Stack, TsharkReport, Workload};
-use anabranch_proto::{Association, AssociationConfig, CloseReason, EndpointConfig, Message, Reliability};
+use anabranch_proto::{
+    Association, AssociationConfig, CloseReason, EndpointConfig, Message, Reconfiguration, Reliability,
+};
+use anabranch_types::StreamId;
 
 /// Timeout, ample for a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -57,6 +60,10 @@ pub(crate) struct Conversation {
     mark_every: u32,
     /// Whether packets must have a checksum of zero.
     zero_checksums: bool,
+    /// Whether we reset all outbound streams after half of the messages.
+    resets: bool,
+    /// Whether we reset the outbound streams at the end and the peer answers by resetting its own ones.
+    closes_streams: bool,
 }
 
 impl Conversation {
@@ -81,6 +88,8 @@ impl Conversation {
             loses_each: 0,
             mark_every: 0,
             zero_checksums: false,
+            resets: false,
+            closes_streams: false,
         }
     }
 
@@ -136,6 +145,19 @@ impl Conversation {
     pub(crate) fn peer_sends_chunk(self, kind: u8) -> Self {
         Self {
             peer_sends_chunk: Some(kind),
+            ..self
+        }
+    }
+
+    /// Resets all outbound streams after half of the messages.
+    pub(crate) fn resets(self) -> Self {
+        Self { resets: true, ..self }
+    }
+
+    /// Resets the outbound streams after all messages. The peer has to reset its own ones then (RFC 8831 §6.7).
+    pub(crate) fn closes_streams(self) -> Self {
+        Self {
+            closes_streams: true,
             ..self
         }
     }
@@ -282,6 +304,9 @@ struct App {
     sent: u32,
     received: Inbox,
     end: End,
+    resets: bool,
+    closes_streams: bool,
+    awaits_reset: bool,
     has_ended: bool,
     bytes_on_paths: Vec<u64>,
 }
@@ -297,6 +322,9 @@ impl App {
             sent: 0,
             received: Inbox::new(its),
             end: conversation.end,
+            resets: conversation.resets,
+            closes_streams: conversation.closes_streams,
+            awaits_reset: false,
             has_ended: false,
             bytes_on_paths: Vec::new(),
         }
@@ -312,12 +340,18 @@ impl App {
             taken.expect("what was sent");
         }
         if association.is_connected() {
-            self.speak(&mut association);
+            self.speak(&mut association, &host.reset);
         }
     }
 
-    fn speak(&mut self, association: &mut Association) {
+    /// Sends messages and then ends; `reset` are the streams that the peer has reset.
+    fn speak(&mut self, association: &mut Association, reset: &[StreamId]) {
         while self.sent < self.workload.count {
+            if self.resets && self.sent >= self.workload.count / 2 {
+                self.resets = false;
+                let reset = Reconfiguration::ResetOutbound(Vec::new());
+                association.reconfigure(reset).expect("the peer supports it");
+            }
             let test = self.workload.message(self.sent);
             let reliability = test
                 .retransmissions
@@ -335,7 +369,18 @@ impl App {
         }
         let paths = association.statistics().paths;
         self.bytes_on_paths = paths.iter().map(|path| path.counters.bytes_sent).collect();
-        if self.received.is_complete() && association.is_flushed() && !self.has_ended {
+        if !self.received.is_complete() || !association.is_flushed() {
+            return;
+        }
+        let streams: Vec<StreamId> = (0..self.workload.streams).map(StreamId).collect();
+        if self.closes_streams {
+            self.closes_streams = false;
+            self.awaits_reset = true;
+            let reset = Reconfiguration::ResetOutbound(streams.clone());
+            association.reconfigure(reset).expect("the peer supports it");
+        }
+        let is_reset = streams.iter().all(|stream| reset.contains(stream));
+        if (is_reset || !self.awaits_reset) && !self.has_ended {
             self.has_ended = true;
             match self.end {
                 End::WeShutDown => association.shutdown(),

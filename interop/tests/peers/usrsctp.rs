@@ -124,6 +124,14 @@ fn marks_of_sent_packets_are_echoed_by_ecne() -> io::Result<()> {
     }))
 }
 
+/// Both reset their outgoing streams (RFC 6525), and messages go on in order.
+#[test]
+fn streams_are_reset_by_both() -> io::Result<()> {
+    let conversation = with_usrsctp(SMALL.half_unordered()).option(&["--reset"]).resets();
+    let conversation = conversation.we(|config| config.reconfiguration = true);
+    run(conversation.peer_sends_chunk(kind::RE_CONFIG))
+}
+
 #[test]
 fn we_abort() -> io::Result<()> {
     run(with_usrsctp(SMALL).ends(End::WeAbort))

@@ -54,6 +54,14 @@ mod pion {
         run(conversation.peer_sends_chunk(kind::FORWARD_TSN))
     }
 
+    /// Data channels close: both ends reset their outgoing streams (RFC 6525, RFC 8831 §6.7).
+    #[test]
+    fn streams_are_closed_by_both() -> io::Result<()> {
+        let conversation = with_pion(SMALL.half_unordered()).closes_streams();
+        let conversation = conversation.we(|config| config.reconfiguration = true);
+        run(conversation.peer_sends_chunk(kind::RE_CONFIG))
+    }
+
     #[test]
     fn zero_checksums_are_agreed_on() -> io::Result<()> {
         let conversation = || with_pion(SMALL).option(&["--zero-checksum"]).zero_checksums();

@@ -2,12 +2,14 @@
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use anabranch_types::{MessageId, StreamId};
 use thiserror::Error;
 
 use crate::on_demand::{Idle, OnDemand};
 use crate::path::PathEvent;
+use crate::reconfig::Reconfiguration;
 use crate::send::{Abandoned, Sender};
 
 /// A notification for the application.
@@ -50,6 +52,28 @@ pub enum Event {
         stream: StreamId,
         /// Whether a part of it had been sent, so that the peer may have received the message.
         sent: bool,
+    },
+    /// A change of streams that the application requested is complete, or the peer refused it (RFC 6525).
+    Reconfigured {
+        /// The change.
+        change: Reconfiguration,
+        /// Whether the peer accepted it.
+        accepted: bool,
+    },
+    /// The peer began the sequence numbers of inbound streams anew. All messages sent before were received by the application; those
+    /// that follow were sent after.
+    InboundReset {
+        /// The streams; all if there are none.
+        streams: Vec<StreamId>,
+    },
+    /// The peer began TSNs and the sequence numbers of all streams anew, in both directions.
+    AssociationReset,
+    /// Streams were added, on request of either end.
+    StreamsAdded {
+        /// Number of outbound streams now.
+        outbound: u16,
+        /// Number of inbound streams now.
+        inbound: u16,
     },
     /// A path changed.
     Path(PathEvent),
@@ -120,6 +144,7 @@ impl Events {
     pub(crate) fn push(&mut self, event: Event) {
         let limit = match event {
             Event::PeerError(_) | Event::Path(_) | Event::PeerAuthenticationKey(_) => Self::LIMIT,
+            Event::StreamsAdded { .. } => Self::LIMIT,
             // These are queued once until the application acts, or once per association.
             Event::Readable | Event::Writable | Event::Closed(_) => usize::MAX,
             _ => 2 * Self::LIMIT,
@@ -145,6 +170,12 @@ impl Events {
         {
             self.push(Event::StreamLow(stream));
         }
+    }
+
+    /// Whether the application has not taken the event of a reset.
+    pub(crate) fn has_reset(&self) -> bool {
+        let mut events = self.queue.0.iter();
+        events.any(|event| matches!(event, Event::InboundReset { .. } | Event::AssociationReset))
     }
 
     fn is_full(&self) -> bool {

@@ -11,6 +11,7 @@ mod control;
 mod events;
 mod keys;
 mod peer_error;
+mod reconfig;
 mod state;
 mod statistics;
 
@@ -34,6 +35,7 @@ use crate::endpoint::cookie::Seal;
 use crate::extensions::{ChunkKinds, Extensions, PACKET_COUNTS};
 use crate::handshake::Declared;
 use crate::path::{PathChange, PathEvent};
+use crate::reconfig::Reconfig;
 use crate::recv::{Receiver, ReceiverConfig};
 use crate::secrets::Secrets;
 use crate::send::Sender;
@@ -72,6 +74,8 @@ pub struct Association {
     pub(crate) peer_adaptation: Option<u32>,
     pub(crate) transfer: Transfer,
     pub(crate) control: Control,
+    /// Stream reconfiguration, from the first request on.
+    pub(crate) reconfig: Option<Box<Reconfig>>,
     pub(crate) events: Events,
     pub(crate) owed: Owed,
     pub(crate) counters: Counters,
@@ -198,6 +202,7 @@ impl Association {
             peer_adaptation: None,
             transfer,
             control: Control::default(),
+            reconfig: None,
             events: Events::default(),
             owed: Owed::default(),
             counters: Counters::default(),
@@ -212,6 +217,7 @@ impl Association {
         self.zero_checksum.is_sent = agreement.declared.zero_checksum.is_some();
         self.peer_adaptation = agreement.declared.adaptation_layer;
         self.transfer.marks.is_agreed = agreement.declared.ecn;
+        self.reconfig = None;
         let vector = agreement.vector;
         let vector = vector.filter(|_| self.extensions.agreed(kind::AUTH));
         if let Some(authentication) = &mut self.authentication {

@@ -143,6 +143,12 @@ impl State {
         )
     }
 
+    /// Whether RE-CONFIG is sent and handled in this state: also in SHUTDOWN-SENT, as the peer may hold data back until its streams are
+    /// reset.
+    pub(crate) const fn changes_streams(&self) -> bool {
+        self.changes_addresses()
+    }
+
     /// Whether ASCONF is accepted in this state: also in SHUTDOWN-ACK-SENT, as the peer may still be in SHUTDOWN-SENT, in which it may
     /// send one.
     pub(crate) const fn accepts_address_changes(&self) -> bool {

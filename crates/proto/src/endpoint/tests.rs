@@ -243,6 +243,8 @@ mod icmp;
 mod limits;
 mod liveness;
 mod partial_reliability;
+mod reconfig;
+mod reconfig_limits;
 mod setup;
 mod shutdown;
 mod tags;

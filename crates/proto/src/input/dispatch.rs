@@ -9,6 +9,7 @@ use crate::association::Control;
 use crate::association::{Association, CloseReason, Event, PeerError, State, close};
 use crate::extensions::Extensions;
 use crate::handshake;
+use crate::reconfig::{Limits, Reconfig};
 use crate::recv::{DataOutcome, Skips};
 use crate::user_data::UserData;
 use crate::violation::Violation;
@@ -103,8 +104,9 @@ fn one(
             let effects = association.transfer.on_nr_sack(now, path, &sack)?;
             association.apply(effects);
         }
-        Chunk::ForwardTsn(chunk) => on_forward_tsn(association, &Skips::Data(chunk))?,
-        Chunk::IForwardTsn(chunk) => on_forward_tsn(association, &Skips::IData(chunk))?,
+        Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) | Chunk::ReConfig(_) => {
+            on_stream_change(association, now, path, &chunk)?;
+        }
         // The INIT ACK is the only chunk of its packet (RFC 9260 §6.10), and `path` may no longer exist.
         Chunk::InitAck(chunk) => {
             return handshake::on_init_ack(association, now, path, &chunk).map(|()| false);
@@ -170,11 +172,33 @@ fn is_forward_tsn(extensions: &Extensions, chunk: &Chunk<'_>) -> bool {
     }
 }
 
-fn on_forward_tsn(association: &mut Association, skips: &Skips<'_>) -> Result<(), Violation> {
-    if !association.state.takes_data() {
-        return Ok(());
+/// Handles a chunk that changes what is expected on streams.
+fn on_stream_change(
+    association: &mut Association,
+    now: Instant,
+    path: PathId,
+    chunk: &Chunk<'_>,
+) -> Result<(), Violation> {
+    let state = &association.state;
+    match chunk {
+        Chunk::ForwardTsn(chunk) if state.takes_data() => {
+            association.transfer.on_forward_tsn(&Skips::Data(*chunk))?;
+        }
+        Chunk::IForwardTsn(chunk) if state.takes_data() => {
+            association.transfer.on_forward_tsn(&Skips::IData(*chunk))?;
+        }
+        Chunk::ReConfig(chunk) if state.changes_streams() => {
+            let initial = (association.local.initial_tsn, association.peer.initial_tsn);
+            let reconfig = Reconfig::of(&mut association.reconfig, initial);
+            let parts = (&mut association.transfer, &mut association.events);
+            let limits = Limits::of(&association.config);
+            if !reconfig.on_chunk(chunk, parts, limits, (path, now)) {
+                let cause = Cause::ProtocolViolation(b"parameters of RE-CONFIG");
+                association.control.report(CauseWriter::one(cause));
+            }
+        }
+        _ => return Ok(()),
     }
-    association.transfer.on_forward_tsn(skips)?;
     association
         .owed
         .tell_readable(&association.transfer.receiver, &mut association.events);

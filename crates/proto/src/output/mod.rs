@@ -13,8 +13,9 @@ use alloc::vec::Vec;
 use anabranch_types::{Ecn, Instant, PathAddr, PathId};
 use anabranch_wire::CommonHeader;
 
-use crate::association::{Association, shutdown};
-use crate::transfer::DataPlan;
+use crate::association::{Association, Events, Owed, shutdown};
+use crate::reconfig::Reconfig;
+use crate::transfer::{DataPlan, Effects, Transfer};
 
 use plan::{Lead, Parts, TransmitPlan};
 
@@ -66,8 +67,9 @@ impl Association {
             let effects = self.addresses.advance(&mut self.transfer, now);
             self.apply(effects);
         }
-        if self.transfer.abandons() {
-            let effects = self.transfer.abandon(now);
+        if self.reconfig.is_some() || self.transfer.abandons() {
+            let told = (&mut self.owed, &mut self.events);
+            let effects = advance_streams(self.reconfig.as_deref_mut(), &mut self.transfer, told, now);
             self.apply(effects);
         }
         if self.control.has_final_chunk()
@@ -88,7 +90,8 @@ impl Association {
             if let Some((path, size)) = self.transfer.write_unplanned(header, buffer, may_probe, now) {
                 return Some(transmit(self, path, size));
             }
-            let parts = Parts::new(&self.state, &self.control, &self.addresses, &mut self.transfer);
+            let others = (&self.addresses, self.reconfig.as_deref());
+            let parts = Parts::new(&self.state, &self.control, others, &mut self.transfer);
             let Some(plan) = plan::next(parts, now) else {
                 self.transfer.policies.path_scheduler.on_round();
                 return None;
@@ -103,10 +106,7 @@ impl Association {
             if written > 0 {
                 break (plan, written);
             }
-            // A chunk that was rescheduled but did not fit is queued for retransmission now.
-            let waits = self.transfer.sender.next_lost().is_some();
-            let goes_on = plan.data == Some(DataPlan::Reschedule) && waits;
-            if !plan.has_control && !goes_on {
+            if !plan.has_control && !was_rescheduled(&plan, &self.transfer) {
                 return None;
             }
         };
@@ -150,6 +150,31 @@ fn is_marked_alike(association: &Association, plan: &TransmitPlan, other: &Trans
         || transfer.codepoint(plan.is_new_data()) == transfer.codepoint(other.is_new_data())
 }
 
+/// Abandons messages whose limits are reached, and performs changes of streams that waited for data.
+#[cold]
+fn advance_streams(
+    reconfig: Option<&mut Reconfig>,
+    transfer: &mut Transfer,
+    (owed, events): (&mut Owed, &mut Events),
+    now: Instant,
+) -> Effects {
+    let effects = if transfer.abandons() {
+        transfer.abandon(now)
+    } else {
+        Effects::default()
+    };
+    if let Some(reconfig) = reconfig {
+        reconfig.advance(transfer, events);
+        owed.tell_readable(&transfer.receiver, events);
+    }
+    effects
+}
+
+/// Whether a chunk was rescheduled but did not fit: it is queued for retransmission now.
+fn was_rescheduled(plan: &TransmitPlan, transfer: &Transfer) -> bool {
+    plan.data == Some(DataPlan::Reschedule) && transfer.sender.next_lost().is_some()
+}
+
 /// Appends further data packets while they are for the same path and of equal length.
 fn more_for_the_same_path(
     association: &mut Association,
@@ -166,7 +191,8 @@ fn more_for_the_same_path(
             break;
         }
         let (state, control) = (&association.state, &association.control);
-        let parts = Parts::new(state, control, &association.addresses, &mut association.transfer);
+        let others = (&association.addresses, association.reconfig.as_deref());
+        let parts = Parts::new(state, control, others, &mut association.transfer);
         let Some(plan) = plan::next(parts, now) else {
             break;
         };

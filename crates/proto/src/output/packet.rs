@@ -62,6 +62,12 @@ pub(super) fn write(
             let form = plan.sack.then(|| sack_form(association));
             let (state, control) = (&association.state, &mut association.control);
             let transfer = &mut association.transfer;
+            if plan.has_control
+                && state.changes_streams()
+                && let Some(reconfig) = &mut association.reconfig
+            {
+                reconfig.write(transfer, plan.path, &mut packet, now);
+            }
             let effects = write_bundle((state, control, transfer), plan, form, &mut packet, now);
             association.apply(effects);
         }

@@ -7,6 +7,7 @@ use anabranch_types::{Instant, PathId};
 
 use crate::address::{Addresses, Due};
 use crate::association::{Control, State};
+use crate::reconfig::Reconfig;
 use crate::recv::SackWanted;
 use crate::transfer::{DataPlan, Transfer};
 
@@ -61,6 +62,7 @@ impl TransmitPlan {
 pub(super) struct Parts<'a> {
     state: &'a State,
     control: &'a Control,
+    reconfig: Option<&'a Reconfig>,
     addresses: &'a Addresses,
     transfer: &'a mut Transfer,
 }
@@ -69,12 +71,13 @@ impl<'a> Parts<'a> {
     pub(super) const fn new(
         state: &'a State,
         control: &'a Control,
-        addresses: &'a Addresses,
+        (addresses, reconfig): (&'a Addresses, Option<&'a Reconfig>),
         transfer: &'a mut Transfer,
     ) -> Self {
         Self {
             state,
             control,
+            reconfig,
             addresses,
             transfer,
         }
@@ -86,6 +89,7 @@ pub(super) fn next(parts: Parts<'_>, now: Instant) -> Option<TransmitPlan> {
     let Parts {
         state,
         control,
+        reconfig,
         addresses,
         transfer,
     } = parts;
@@ -113,12 +117,19 @@ pub(super) fn next(parts: Parts<'_>, now: Instant) -> Option<TransmitPlan> {
         let (Due::Acks(path) | Due::Asconf(path)) = due;
         return Some(TransmitPlan::control(path, Some(Lead::Addresses(due))));
     }
-    bundle(state, control, transfer, now)
+    let reconfig = reconfig.filter(|_| state.changes_streams());
+    bundle(state, (control, reconfig), transfer, now)
 }
 
-fn bundle(state: &State, control: &Control, transfer: &mut Transfer, now: Instant) -> Option<TransmitPlan> {
+fn bundle(
+    state: &State,
+    (control, reconfig): (&Control, Option<&Reconfig>),
+    transfer: &mut Transfer,
+    now: Instant,
+) -> Option<TransmitPlan> {
     let (sack_wanted, sack_path) = transfer.sack_wanted(now);
-    let control = control_path(control, transfer, now);
+    let reconfig = || reconfig.and_then(|reconfig| reconfig.due_on(&transfer.paths));
+    let control = control_path(control, transfer, now).or_else(reconfig);
     let urgent = control.or_else(|| sack_path.filter(|_| sack_wanted == SackWanted::Must));
     let data = state.sends_data().then(|| transfer.plan_data(now)).flatten();
     let path = urgent.or_else(|| data.map(|(path, _)| path))?;

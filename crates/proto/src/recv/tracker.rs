@@ -150,6 +150,19 @@ impl Tracker {
         Some(tsn)
     }
 
+    /// Expects TSN `next`, the next one with that number. Nothing changes if it was received: the peer has sent more since it chose it.
+    pub(super) fn renumber(&mut self, next: Tsn) {
+        let ahead = next.0.wrapping_sub(self.cumulative.next().wrap().0);
+        if u64::from(ahead) > u64::from(u32::MAX) - self.reach {
+            return;
+        }
+        self.cumulative = self.cumulative + u64::from(ahead);
+        self.highest = self.cumulative;
+        if let Some(disorder) = self.disorder.active_mut() {
+            disorder.above.clear();
+        }
+    }
+
     //= rfc9260 6.2-23
     pub(super) fn note_duplicate(&mut self, tsn: Tsn) {
         if self.disorder.duplicates.len() < MAX_DUPLICATES {

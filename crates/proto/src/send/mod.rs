@@ -11,11 +11,13 @@ mod chunk;
 mod duplicates;
 mod error;
 mod fragment;
+mod held;
 mod line;
 mod losses;
 mod low_water;
 mod partial;
 mod queue;
+mod reconfig;
 mod scoreboard;
 mod settings;
 mod streams;
@@ -101,6 +103,8 @@ pub(crate) struct Sender {
     partially_reliable: bool,
     /// Whether the handshake is complete.
     was_negotiated: bool,
+    /// See [`Sender::is_renumbered`].
+    is_renumbered: bool,
     buffer: u64,
     max_message: usize,
     /// Payload of a full-sized fragment on the path of the last one.
@@ -132,6 +136,7 @@ impl Sender {
             partial: Partial::default(),
             partially_reliable: false,
             was_negotiated: false,
+            is_renumbered: false,
             buffer: config.buffer,
             max_message: config.max_message,
             full_piece: 0,

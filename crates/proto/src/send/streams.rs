@@ -10,6 +10,7 @@ use anabranch_wire::{Data, DataFlags, IData};
 use bytes::Bytes;
 
 use super::chunk::{Chunk, Place};
+use super::held::Held;
 use super::queue::{Queue, Slab, Waiting};
 use crate::message::Message;
 
@@ -97,6 +98,8 @@ pub(super) struct Streams {
     unfinished_bytes: u64,
     next_message: MessageId,
     unsent_bytes: u64,
+    /// Messages that wait for a reconfiguration.
+    pub(super) held: Held,
 }
 
 impl Streams {
@@ -110,7 +113,32 @@ impl Streams {
             unfinished_bytes: 0,
             next_message: MessageId(0),
             unsent_bytes: 0,
+            held: Held::default(),
         }
+    }
+
+    /// The id of the next message.
+    pub(super) const fn next_message(&self) -> MessageId {
+        self.next_message
+    }
+
+    /// The MIDs of the next ordered and of the next unordered message of a stream.
+    pub(super) fn next_mids(&self, stream: StreamId) -> [Mid; 2] {
+        let stream = self.streams.get(stream.index());
+        stream.map_or([Mid(0); 2], |stream| [stream.next_ordered, stream.next_unordered])
+    }
+
+    /// Numbers the messages of a stream from 0 again.
+    pub(super) fn begin_anew(&mut self, stream: StreamId) {
+        if let Some(stream) = self.streams.get_mut(stream.index()) {
+            stream.next_ordered = Mid(0);
+            stream.next_unordered = Mid(0);
+        }
+    }
+
+    /// Adds streams.
+    pub(super) const fn add(&mut self, more: u16) {
+        self.count = self.count.saturating_add(more);
     }
 
     pub(super) fn count(&self) -> u16 {
@@ -442,7 +470,7 @@ impl Streams {
         self.streams.capacity() * size_of::<Stream>() + self.slab.capacity_in_bytes()
     }
 
-    fn head(&self, stream: StreamId) -> Option<&Waiting> {
+    pub(super) fn head(&self, stream: StreamId) -> Option<&Waiting> {
         let stream = self.streams.get(stream.index())?;
         self.slab.first(stream.waiting)
     }
@@ -453,11 +481,11 @@ impl Streams {
             let stream = &self.streams[id.index()];
             head.message.unordered || stream.ordered_in_window < MAX_ORDERED_IN_WINDOW
         };
-        let head = self.head(id)?;
+        let head = self.head(id).filter(|head| !self.held.has(id, head))?;
         (may_begin(head) || self.find_unfinished(id).is_ok()).then_some(head)
     }
 
-    fn tell_if_ready(&self, id: StreamId, scheduler: &mut dyn StreamScheduler) {
+    pub(super) fn tell_if_ready(&self, id: StreamId, scheduler: &mut dyn StreamScheduler) {
         if let Some(head) = self.ready_head(id) {
             self.tell(id, head, scheduler);
         }

@@ -65,6 +65,8 @@ impl Transfer {
             Ok(sack) => sack,
             // A later SACK arrived first. Gap ack blocks and a_rwnd of this one are out of date (RFC 9260 §6.2.1 D i).
             Err(SackError::Stale) => return Ok(Effects::default()),
+            // It may be a late one with TSNs of before they restarted (RFC 6525 §5.2.4).
+            Err(SackError::AcksUnsent) if self.sender.is_renumbered() => return Ok(Effects::default()),
             Err(SackError::AcksUnsent) => {
                 return Err(Violation::Protocol("SACK acknowledges what was never sent"));
             }

@@ -42,6 +42,7 @@ mod pmtu;
 mod probing;
 mod progress;
 mod receive;
+mod reconfig;
 mod reschedule;
 mod reverse_path;
 mod sendable;

@@ -42,6 +42,12 @@ impl Op {
                 let draft = if unordered { draft.unordered() } else { draft };
                 send(simulation, side, (draft, limit.reliability()), count);
             }
+            Self::Reconfigure { side, change } => {
+                simulation.talk(side, |_, association, _| {
+                    // Not agreed, not connected, or an earlier change is not complete: no change.
+                    let _ = association.reconfigure(change.reconfiguration());
+                });
+            }
             Self::Read { side, pace } => read(simulation, side, pace),
             Self::SetPrimary { side, path } => {
                 let path = PathId((path % paths) as u8);

@@ -138,6 +138,7 @@ impl ExpectedTerminations {
             Op::Renumber { .. }
             | Op::Send { .. }
             | Op::SendUnreliable { .. }
+            | Op::Reconfigure { .. }
             | Op::Rate { .. }
             | Op::Delay { .. }
             | Op::SetPrimary { .. }

@@ -20,7 +20,7 @@ use expected_terminations::ExpectedTerminations;
 use limits::Limits;
 use thiserror::Error;
 
-pub use op::{Limit, Op};
+pub use op::{Limit, Op, StreamChange};
 pub use shape::{PathShape, Shape, SideShape};
 
 use crate::log::LoggedPacket;

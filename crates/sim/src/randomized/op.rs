@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
-use anabranch_proto::Reliability;
-use anabranch_types::Rng;
+use anabranch_proto::{Reconfiguration, Reliability};
+use anabranch_types::{Rng, StreamId};
 
 use super::shape::{Shape, pick};
 use crate::Side;
@@ -44,6 +44,13 @@ pub enum Op {
         unordered: bool,
         /// When they are abandoned.
         limit: Limit,
+    },
+    /// An application resets or adds streams. Ignored where the sides do not support it, or an earlier change is not complete.
+    Reconfigure {
+        /// Side.
+        side: Side,
+        /// The change.
+        change: StreamChange,
     },
     /// An application changes its reading mode.
     Read {
@@ -184,6 +191,62 @@ pub enum Op {
     Restart,
 }
 
+/// A change of streams: [`Reconfiguration`] in plain numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StreamChange {
+    /// An outbound stream restarts.
+    ResetOutbound {
+        /// The stream.
+        stream: u16,
+    },
+    /// All outbound streams restart.
+    ResetAllOutbound,
+    /// An inbound stream restarts.
+    ResetInbound {
+        /// The stream.
+        stream: u16,
+    },
+    /// TSNs and all streams restart.
+    ResetAssociation,
+    /// Outbound streams are added.
+    AddOutbound {
+        /// How many.
+        count: u16,
+    },
+    /// Inbound streams are added.
+    AddInbound {
+        /// How many.
+        count: u16,
+    },
+}
+
+impl StreamChange {
+    /// The change as the core takes it.
+    pub(super) fn reconfiguration(self) -> Reconfiguration {
+        match self {
+            Self::ResetOutbound { stream } => Reconfiguration::ResetOutbound(vec![StreamId(stream)]),
+            Self::ResetAllOutbound => Reconfiguration::ResetOutbound(Vec::new()),
+            Self::ResetInbound { stream } => Reconfiguration::ResetInbound(vec![StreamId(stream)]),
+            Self::ResetAssociation => Reconfiguration::ResetAssociation,
+            Self::AddOutbound { count } => Reconfiguration::AddOutbound(count),
+            Self::AddInbound { count } => Reconfiguration::AddInbound(count),
+        }
+    }
+
+    fn draw(rng: &mut Rng, streams: u16) -> Self {
+        let stream = rng.below(streams.into()) as u16;
+        let count = 1 + rng.below(10) as u16;
+        match rng.below(8) {
+            0..3 => Self::ResetOutbound { stream },
+            3 => Self::ResetAllOutbound,
+            4 => Self::ResetInbound { stream },
+            5 => Self::ResetAssociation,
+            6 => Self::AddOutbound { count },
+            _ => Self::AddInbound { count },
+        }
+    }
+}
+
 /// When messages are abandoned: [`Reliability`] in plain numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
@@ -317,6 +380,10 @@ impl Op {
             _ => 1_000,
         };
         let (stream, bytes) = (rng.below(streams.into()) as u16, bytes.min(longest) as usize);
+        if shape.is_reconfigurable() && rng.chance(1, 6) {
+            let change = StreamChange::draw(rng, streams);
+            return Self::Reconfigure { side, change };
+        }
         let count = *pick(rng, &[1, 1, 1, 3, 10, 40]);
         let unordered = rng.chance(1, 4);
         if shape.is_partially_reliable() && rng.chance(1, 2) {

@@ -192,6 +192,7 @@ impl Shape {
         AssociationConfig {
             local_sctp_port: Some(port),
             partial_reliability: self.is_partially_reliable(),
+            reconfiguration: self.is_reconfigurable(),
             ..config
         }
     }
@@ -199,6 +200,11 @@ impl Shape {
     /// Whether both sides support partial reliability, as in a third of the tests.
     pub(super) const fn is_partially_reliable(&self) -> bool {
         self.seed.is_multiple_of(3)
+    }
+
+    /// Whether both sides support stream reconfiguration, as in half of the tests.
+    pub(super) const fn is_reconfigurable(&self) -> bool {
+        self.seed.is_multiple_of(2)
     }
 
     /// Connects the sides that are to connect.

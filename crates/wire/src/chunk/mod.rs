@@ -14,6 +14,7 @@ mod init;
 mod nr_sack;
 mod pad;
 mod part;
+mod reconfig;
 mod sack;
 mod shutdown;
 
@@ -33,6 +34,7 @@ pub use init::{Init, InitAck, OutboundInit};
 pub use nr_sack::{NrSack, OutboundNrSack};
 pub use pad::Pad;
 pub use part::Part;
+pub use reconfig::{OutboundReConfig, ReConfig};
 pub use sack::{GapBlock, OutboundSack, Sack};
 pub use shutdown::{Shutdown, ShutdownAck, ShutdownComplete};
 
@@ -81,6 +83,8 @@ pub mod kind {
     pub const I_DATA: u8 = 0x40;
     /// Address Configuration Acknowledgment (RFC 5061 §4.1.2).
     pub const ASCONF_ACK: u8 = 0x80;
+    /// Re-configuration (RFC 6525 §3.1).
+    pub const RE_CONFIG: u8 = 0x82;
     //= rfc4820 3-1
     /// Padding (RFC 4820 §3).
     pub const PAD: u8 = 0x84;
@@ -171,6 +175,7 @@ impl<'a> RawChunk<'a> {
             kind::ASCONF_ACK => AsconfAck::decode(reader).map(Chunk::AsconfAck),
             kind::FORWARD_TSN => ForwardTsn::decode(reader).map(Chunk::ForwardTsn),
             kind::I_FORWARD_TSN => IForwardTsn::decode(reader).map(Chunk::IForwardTsn),
+            kind::RE_CONFIG => Ok(Chunk::ReConfig(ReConfig::decode(reader))),
             kind::PART => Part::decode(reader).map(Chunk::Part),
             kind::PAD => Ok(Chunk::Pad(Pad::of_value(self.value))),
             _ => Ok(Chunk::Unknown(self)),
@@ -255,6 +260,8 @@ pub enum Chunk<'a> {
     ForwardTsn(ForwardTsn<'a>),
     /// Reports abandoned chunks of an association with I-DATA.
     IForwardTsn(IForwardTsn<'a>),
+    /// Requests a change of streams, or answers one.
+    ReConfig(ReConfig<'a>),
     /// Padding.
     Pad(Pad),
     /// A part of a chunk of user data.
@@ -301,6 +308,7 @@ macro_rules! for_each_variant {
             Chunk::AsconfAck($chunk) => $body,
             Chunk::ForwardTsn($chunk) => $body,
             Chunk::IForwardTsn($chunk) => $body,
+            Chunk::ReConfig($chunk) => $body,
             Chunk::Pad($chunk) => $body,
             Chunk::Part($chunk) => $body,
             Chunk::Unknown($chunk) => $body,

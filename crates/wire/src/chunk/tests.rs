@@ -3,13 +3,13 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use anabranch_types::{AsconfNumber, Fsn, Mid, Ppid, Ssn, StreamId, Tsn, VerificationTag};
+use anabranch_types::{AsconfNumber, Fsn, Mid, Ppid, ReConfigNumber, Ssn, StreamId, Tsn, VerificationTag};
 
 use super::*;
 use crate::captures::{self, bytes};
 use crate::{
     AddressRequest, Cause, CauseWriter, CommonHeader, CorrelationId, DecodeErrorKind, HmacId, Packet,
-    PacketBuilder, ParameterWriter, dissect,
+    PacketBuilder, ParameterWriter, ReConfigResult, dissect,
 };
 
 /// The text form of the chunks of a captured packet, without the common header.
@@ -448,6 +448,27 @@ fn chunks_of_fixed_length_are_read_as_written() {
     ] {
         assert_eq!(only(&packet_of(&chunk)), chunk);
     }
+}
+
+#[test]
+fn re_config_is_read_as_written() {
+    let mut chunk = OutboundReConfig::default();
+    let [seven, eight] = [ReConfigNumber(7), ReConfigNumber(8)];
+    chunk.push_response(seven, ReConfigResult::Performed, Some((Tsn(1), Tsn(2))));
+    chunk.push_reset_outgoing(eight, seven, Tsn(41), &[StreamId(3), StreamId(4)]);
+    let bytes = packet_of(&chunk);
+    let text = "RE-CONFIG [response seq=7 result=1 next=1,2, \
+                reset-outgoing seq=8 resp=7 last=41 streams=3,4]";
+    assert_eq!(only(&bytes).to_string(), text);
+    assert_eq!(packet_of(&only(&bytes)), bytes);
+    let mut chunk = OutboundReConfig::default();
+    chunk.push_reset_incoming(seven, &[]);
+    chunk.push_reset_association(seven);
+    chunk.push_add_outgoing(seven, 5);
+    chunk.push_add_incoming(seven, 6);
+    let text = "RE-CONFIG [reset-incoming seq=7 streams=all, reset-association seq=7, \
+                add-outgoing seq=7 count=5, add-incoming seq=7 count=6]";
+    assert_eq!(only(&packet_of(&chunk)).to_string(), text);
 }
 
 #[test]

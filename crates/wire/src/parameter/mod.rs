@@ -2,6 +2,7 @@
 //! §3.3.3.1, RFC 4895 §3, RFC 5061 §4.2).
 
 mod address;
+mod reconfig;
 mod writer;
 
 use core::fmt;
@@ -10,6 +11,7 @@ use core::time::Duration;
 
 pub use address::{AddressRequest, CorrelationId};
 pub(crate) use address::{address_len, decode_address, write_address};
+pub use reconfig::{ReConfigParameter, ReConfigResponse, ReConfigResult, StreamIds};
 pub use writer::ParameterWriter;
 
 use crate::list::{Frame, Frames, List};
@@ -35,6 +37,18 @@ pub mod kind {
     pub const HOST_NAME: u16 = 11;
     /// Supported Address Types (RFC 9260 §3.3.2.1.5).
     pub const SUPPORTED_ADDRESS_TYPES: u16 = 12;
+    /// Outgoing SSN Reset Request (RFC 6525 §4.1).
+    pub const RESET_OUTGOING: u16 = 13;
+    /// Incoming SSN Reset Request (RFC 6525 §4.2).
+    pub const RESET_INCOMING: u16 = 14;
+    /// SSN/TSN Reset Request (RFC 6525 §4.3).
+    pub const RESET_ASSOCIATION: u16 = 15;
+    /// Re-configuration Response (RFC 6525 §4.4).
+    pub const RE_CONFIG_RESPONSE: u16 = 16;
+    /// Add Outgoing Streams Request (RFC 6525 §4.5).
+    pub const ADD_OUTGOING: u16 = 17;
+    /// Add Incoming Streams Request (RFC 6525 §4.6).
+    pub const ADD_INCOMING: u16 = 18;
     /// ECN Capable (RFC 4960 Appendix A; RFC 9260 §3.3.2 reserves it).
     pub const ECN_CAPABLE: u16 = 0x8000;
     /// Zero Checksum Acceptable (RFC 9653 §4).

@@ -17,8 +17,9 @@ use super::stack::{Stack, StackCounters};
 use crate::plan::Setting;
 use crate::run::samples::EVERY;
 
-/// Source of the program; `interop` also uses it.
+/// Sources of the program; `interop` also uses them.
 const SOURCE: &str = include_str!("usrsctp_peer.c");
+const OPTIONS: &str = include_str!("usrsctp_options.h");
 /// Port of the UDP encapsulation, if used.
 const UDP_PORT: u16 = 9_899;
 /// Longer than any run.
@@ -77,6 +78,7 @@ impl Usrsctp {
         let program = folder.path().join("usrsctp_peer");
         let source = program.with_extension("c");
         std::fs::write(&source, SOURCE)?;
+        std::fs::write(folder.path().join("usrsctp_options.h"), OPTIONS)?;
         let mut compiler = Command::new("cc");
         compiler
             .arg("-O2")

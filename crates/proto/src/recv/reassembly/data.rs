@@ -48,7 +48,7 @@ impl Label {
 pub(in crate::recv) struct DataReassembly {
     received: OnDemand<Received>,
     max_message: usize,
-    inbound_streams: u16,
+    pub(super) inbound_streams: u16,
 }
 
 /// What has been received; the idle state is that before the first message.
@@ -152,6 +152,22 @@ impl DataReassembly {
             if stream.0 < self.inbound_streams {
                 received.order.skip(stream, ssn, delivery);
             }
+        }
+    }
+
+    /// Expects SSN 0 next on `streams`, or on all if none is listed. Fragments that a peer left incomplete on all are dropped.
+    pub(super) fn reset_streams(
+        &mut self,
+        streams: &[StreamId],
+        window: &mut Window,
+        delivery: &mut Delivery,
+    ) {
+        let received = self.received.make_mut();
+        received.order.reset(streams, delivery);
+        if streams.is_empty() {
+            let dropped = received.fragments.drop_all();
+            window.drop_pieces(dropped.bytes, dropped.pieces);
+            received.unknown_through = received.unknown_through.max(dropped.last);
         }
     }
 

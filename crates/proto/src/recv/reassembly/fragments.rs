@@ -252,6 +252,18 @@ impl Fragments<UnwrappedTsn> {
 }
 
 impl<P: Place> Fragments<P> {
+    /// Drops all fragments.
+    pub(super) fn drop_all(&mut self) -> Dropped<P> {
+        let runs = core::mem::take(&mut self.runs);
+        let last = runs.last_key_value();
+        let last = last.map(|(first, run)| first.ahead(run.len()).previous());
+        Dropped {
+            bytes: runs.values().map(|run| run.bytes).sum(),
+            pieces: runs.values().map(|run| run.pieces.len()).sum(),
+            last,
+        }
+    }
+
     /// Drops all fragments in these places; returns their bytes and their number.
     pub(super) fn drop_range(&mut self, places: RangeInclusive<P>) -> Dropped<P> {
         let firsts: Vec<P> = self.runs.range(places).map(|(first, _)| *first).collect();

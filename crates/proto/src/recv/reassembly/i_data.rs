@@ -80,7 +80,7 @@ const HALF: u32 = (1 << 31) - 1;
 pub(in crate::recv) struct IDataReassembly {
     received: OnDemand<Received>,
     max_message: usize,
-    inbound_streams: u16,
+    pub(super) inbound_streams: u16,
     /// Whether the peer has abandoned messages.
     has_skipped: bool,
 }
@@ -209,6 +209,28 @@ impl IDataReassembly {
             self.drop_incomplete(stream, unordered, mid, window);
             if !unordered {
                 self.received.make_mut().order.skip(stream, mid, delivery);
+            }
+        }
+    }
+
+    /// Expects MID 0 next on `streams`, or on all if none is listed. Messages that a peer left incomplete are dropped.
+    pub(super) fn reset_streams(
+        &mut self,
+        streams: &[StreamId],
+        window: &mut Window,
+        delivery: &mut Delivery,
+    ) {
+        let received = self.received.make_mut();
+        received.order.reset(streams, delivery);
+        if streams.is_empty() {
+            let dropped = received.fragments.drop_all();
+            window.drop_pieces(dropped.bytes, dropped.pieces + received.begun.len());
+            received.begun.clear();
+        }
+        for stream in streams {
+            for (unordered, mid) in [(false, 0), (false, HALF), (true, 0), (true, HALF)] {
+                // Each of both covers the half of the MIDs before it.
+                self.drop_incomplete(*stream, unordered, Mid(mid), window);
             }
         }
     }

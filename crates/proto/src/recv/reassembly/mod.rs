@@ -96,6 +96,35 @@ impl Reassembly {
         Ok(())
     }
 
+    /// Number of inbound streams.
+    pub(super) const fn stream_count(&self) -> u16 {
+        match self {
+            Self::Data(reassembly) => reassembly.inbound_streams,
+            Self::IData(reassembly) => reassembly.inbound_streams,
+        }
+    }
+
+    /// Sets the number of inbound streams.
+    pub(super) const fn set_stream_count(&mut self, count: u16) {
+        match self {
+            Self::Data(reassembly) => reassembly.inbound_streams = count,
+            Self::IData(reassembly) => reassembly.inbound_streams = count,
+        }
+    }
+
+    /// Expects number 0 next on `streams`, or on all if none is listed, and delivers what waited.
+    pub(super) fn reset_streams(
+        &mut self,
+        streams: &[StreamId],
+        window: &mut Window,
+        delivery: &mut Delivery,
+    ) {
+        match self {
+            Self::Data(reassembly) => reassembly.reset_streams(streams, window, delivery),
+            Self::IData(reassembly) => reassembly.reset_streams(streams, window, delivery),
+        }
+    }
+
     /// Sets the maximum message length.
     pub(super) const fn allow(&mut self, max_message: usize) {
         match self {

@@ -163,6 +163,35 @@ impl<N: Count> StreamOrder<N> {
         self.follow_up(stream, number.following(), delivery);
     }
 
+    /// Delivers all messages that wait on `streams`, or on all if none is listed, and expects number 0 there.
+    pub(super) fn reset(&mut self, streams: &[StreamId], delivery: &mut Delivery) {
+        if streams.is_empty() {
+            while let Some((key, _)) = self.waiting.first_key_value() {
+                let stream = StreamId((key >> 32) as u16);
+                self.deliver_all(stream, delivery);
+            }
+            self.pages = Vec::new();
+        }
+        for stream in streams {
+            self.deliver_all(*stream, delivery);
+            if self.expected(*stream) != N::default() {
+                self.expect(*stream, N::default());
+            }
+        }
+    }
+
+    /// Delivers all messages that wait on `stream`, in the order of their numbers.
+    fn deliver_all(&mut self, stream: StreamId, delivery: &mut Delivery) {
+        let expected = key(stream, self.expected(stream));
+        let bottom = u64::from(stream.0) << 32;
+        let top = bottom | u64::from(u32::MAX);
+        for range in [expected..=top, bottom..=expected] {
+            let keys: Vec<u64> = self.waiting.range(range).map(|(key, _)| *key).collect();
+            let messages = keys.iter().filter_map(|key| self.waiting.remove(key));
+            messages.for_each(|message| delivery.push(message));
+        }
+    }
+
     /// Delivers the messages from `number` on that wait, and expects the first that does not.
     fn follow_up(&mut self, stream: StreamId, mut number: N, delivery: &mut Delivery) {
         while let Some(message) = self.take_waiting(key(stream, number)) {

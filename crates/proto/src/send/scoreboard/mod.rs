@@ -321,6 +321,11 @@ impl Scoreboard {
         self.ring.base().previous()
     }
 
+    /// Continues with TSN `next`, which may not be an outstanding one: there are none.
+    pub(super) fn renumber(&mut self, next: Tsn) {
+        self.ring.renumber(next);
+    }
+
     /// Number of sent TSNs that are not acknowledged cumulatively.
     pub(super) fn len(&self) -> usize {
         self.ring.len()

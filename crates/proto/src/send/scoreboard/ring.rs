@@ -22,6 +22,13 @@ impl Ring {
         }
     }
 
+    /// Continues with TSN `next`, the next one with that number.
+    pub(super) fn renumber(&mut self, next: Tsn) {
+        debug_assert!(self.records.is_empty(), "outstanding TSNs keep their numbers");
+        let ahead = next.0.wrapping_sub(self.base.wrap().0);
+        self.base = self.base + u64::from(ahead);
+    }
+
     /// The TSN of the first record, or of the next one if the ring is empty.
     pub(super) const fn base(&self) -> UnwrappedTsn {
         self.base

@@ -1,0 +1,1 @@
+../../../../../interop/peers/usrsctp_options.h

@@ -1,0 +1,326 @@
+//! Requests of the peer (RFC 6525 §5.2). Each new one is processed once; a repeated one gets the answer again.
+//!
+//! A reset of inbound streams waits until all data that the peer sent before has arrived, and the application has received it, so that
+//! [`Event::InboundReset`] lies between the messages before and after.
+
+use alloc::vec::Vec;
+
+use anabranch_types::{PathId, ReConfigNumber, StreamId, Tsn, UnwrappedTsn};
+use anabranch_wire::{OutboundReConfig, PacketBuilder, ReConfigResult};
+
+use super::combination::{Combination, Request};
+use super::requester::Requester;
+use super::{Limits, MAX_LISTED, Reconfiguration};
+use crate::association::{Event, Events};
+use crate::path::PathSet;
+use crate::transfer::Transfer;
+
+/// The answer to a request.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    number: ReConfigNumber,
+    result: ReConfigResult,
+    next: Option<(Tsn, Tsn)>,
+}
+
+/// A request that waits for data.
+#[derive(Debug)]
+enum Deferred {
+    ResetInbound {
+        number: ReConfigNumber,
+        last: UnwrappedTsn,
+        streams: Vec<StreamId>,
+    },
+    ResetAssociation {
+        number: ReConfigNumber,
+    },
+}
+
+/// The state of requests of the peer.
+#[derive(Debug)]
+pub(super) struct Responder {
+    /// The number of the peer's next request.
+    expected: ReConfigNumber,
+    /// The answers to the requests of the last chunk that had new ones, at most two.
+    answers: Vec<Answer>,
+    /// Answers to requests that were not processed, at most two; they are not kept.
+    refusals: Vec<Answer>,
+    deferred: Option<Deferred>,
+    /// Whether the answers are to be sent, and on which path.
+    due: Option<PathId>,
+}
+
+impl Responder {
+    pub(super) const fn new(first: ReConfigNumber) -> Self {
+        Self {
+            expected: first,
+            answers: Vec::new(),
+            refusals: Vec::new(),
+            deferred: None,
+            due: None,
+        }
+    }
+
+    /// Whether a reset of the association waits for data.
+    pub(super) const fn is_resetting_association(&self) -> bool {
+        matches!(self.deferred, Some(Deferred::ResetAssociation { .. }))
+    }
+
+    /// The number of the peer's last request.
+    pub(super) fn last_number(&self) -> ReConfigNumber {
+        ReConfigNumber(self.expected.0.wrapping_sub(1))
+    }
+
+    /// Forgets the last answers if the chunk has a new request.
+    pub(super) fn begin(&mut self, combination: &Combination) {
+        let mut requests = combination.requests().iter();
+        if requests.any(|request| request.number() == self.expected) {
+            self.answers.clear();
+        }
+    }
+
+    /// Requests an answer on the path of a chunk with requests.
+    pub(super) fn answer_on(&mut self, path: PathId) {
+        self.due = Some(path);
+    }
+
+    //= rfc6525 5.1.7-1, 5.1.7-2, 5.2.1-4, 5.2.1-5
+    /// Handles a request: a new one is processed, the last ones are only answered again.
+    pub(super) fn on_request(
+        &mut self,
+        request: &Request,
+        (transfer, events): (&mut Transfer, &mut Events),
+        requester: &mut Requester,
+        limits: Limits,
+    ) {
+        let number = request.number();
+        if number != self.expected {
+            let is_known = self.answers.iter().any(|answer| answer.number == number);
+            if !is_known {
+                self.refuse(number, ReConfigResult::BadSequenceNumber);
+            }
+            return;
+        }
+        let parts = (&mut *transfer, &mut *events);
+        let result = self.process(request, parts, requester, limits);
+        let Some(result) = result else {
+            // The peer repeats it, and it is processed then.
+            self.refuse(number, ReConfigResult::InProgress);
+            return;
+        };
+        self.expected = number.next();
+        self.answers.push(Answer {
+            number,
+            result,
+            next: None,
+        });
+        self.advance(transfer, events);
+    }
+
+    /// Answers a request without processing it. A chunk has two answers at most; further requests have to be repeated.
+    fn refuse(&mut self, number: ReConfigNumber, result: ReConfigResult) {
+        if self.refusals.len() < 2 {
+            self.refusals.push(Answer {
+                number,
+                result,
+                next: None,
+            });
+        }
+    }
+
+    //= rfc6525 5.2.5-1, 5.2.5-2, 5.2.5-3
+    /// Processes a new request. `None` if it has to be repeated, because a request of our own comes first.
+    fn process(
+        &mut self,
+        request: &Request,
+        (transfer, events): (&mut Transfer, &mut Events),
+        requester: &mut Requester,
+        limits: Limits,
+    ) -> Option<ReConfigResult> {
+        let (outbound, inbound) = (transfer.sender.stream_count(), transfer.receiver.stream_count());
+        if self.is_resetting_association() {
+            return Some(ReConfigResult::RequestInProgress);
+        }
+        match request {
+            Request::ResetOutgoing { streams, .. } if !exist(streams, inbound) => {
+                Some(ReConfigResult::WrongSsn)
+            }
+            Request::ResetOutgoing {
+                number,
+                last,
+                streams,
+                ..
+            } => Some(self.defer(Deferred::ResetInbound {
+                number: *number,
+                last: transfer.receiver.nearest(*last),
+                streams: streams.clone(),
+            })),
+            Request::ResetIncoming { number, streams } => {
+                reset_outbound(*number, streams, transfer, requester)
+            }
+            Request::ResetAssociation { number } => {
+                if requester.is_resetting_association() {
+                    // Both ends ask for the same, and each would wait for the other.
+                    return Some(ReConfigResult::Denied);
+                }
+                if requester.holds() {
+                    return None;
+                }
+                let result = self.defer(Deferred::ResetAssociation { number: *number });
+                if result == ReConfigResult::InProgress {
+                    transfer.sender.hold(&[]);
+                }
+                Some(result)
+            }
+            Request::AddOutgoing { count: 0, .. } | Request::AddIncoming { count: 0, .. } => {
+                Some(ReConfigResult::NothingToDo)
+            }
+            Request::AddOutgoing { count, .. } => {
+                let total = inbound
+                    .checked_add(*count)
+                    .filter(|total| *total <= limits.inbound);
+                let Some(inbound) = total else {
+                    return Some(ReConfigResult::Denied);
+                };
+                transfer.receiver.set_stream_count(inbound);
+                events.push(Event::StreamsAdded { outbound, inbound });
+                Some(ReConfigResult::Performed)
+            }
+            Request::AddIncoming { number, count } => {
+                Some(add_outbound(*number, *count, (transfer, requester), limits))
+            }
+        }
+    }
+
+    //= rfc6525 5.2.2-5
+    fn defer(&mut self, request: Deferred) -> ReConfigResult {
+        if self.deferred.is_some() {
+            return ReConfigResult::RequestInProgress;
+        }
+        self.deferred = Some(request);
+        ReConfigResult::InProgress
+    }
+
+    //= rfc6525 5.1.7-3, 5.1.7-4, 5.1.7-6, 5.2.2-3, 5.2.2-6, 5.2.2-8
+    //= rfc6525 5.2.4-1, 5.2.4-3, 5.2.4-4, 5.2.4-5, 5.2.4-6
+    /// Performs the deferred request if all data before it was received, or sent and acknowledged, and the application has taken the event
+    /// of the one before: a list of streams may be long, so a single one waits.
+    pub(super) fn advance(&mut self, transfer: &mut Transfer, events: &mut Events) {
+        let (number, next) = match &self.deferred {
+            None => return,
+            Some(Deferred::ResetInbound {
+                number,
+                last,
+                streams,
+                ..
+            }) => {
+                if !transfer.receiver.has_delivered_through(*last) || events.has_reset() {
+                    return;
+                }
+                transfer.receiver.reset_streams(streams);
+                events.push(Event::InboundReset {
+                    streams: streams.clone(),
+                });
+                (*number, None)
+            }
+            Some(Deferred::ResetAssociation { number }) => {
+                let is_ready = transfer.sender.has_sent_all_on(&[]) && !transfer.sender.has_outstanding();
+                if !is_ready || transfer.receiver.readable() || events.has_reset() {
+                    return;
+                }
+                // Half of the number space away, so that late chunks with the old TSNs are not accepted, and ours are not before the
+                // peer has the answer.
+                let theirs = transfer.receiver.cumulative() + (1 + (1 << 31));
+                let ours = (transfer.sender.next_tsn() + (1 << 31)).wrap();
+                transfer.renumber(ours, theirs);
+                transfer.end_hold(Some(&[]));
+                events.push(Event::AssociationReset);
+                (*number, Some((ours, theirs)))
+            }
+        };
+        self.deferred = None;
+        if let Some(answer) = self.answers.iter_mut().find(|answer| answer.number == number) {
+            answer.result = ReConfigResult::Performed;
+            answer.next = next;
+        }
+        self.due = self.due.or_else(|| Some(transfer.receiver.last_data_path()));
+    }
+
+    /// The path of the answers that are due.
+    pub(super) fn due_on(&self, paths: &PathSet) -> Option<PathId> {
+        let path = self.due?;
+        let is_fit = |path: &PathId| paths.contains(*path) && paths.is_confirmed(*path);
+        Some(path)
+            .filter(is_fit)
+            .or_else(|| Some(paths.best()).filter(is_fit))
+    }
+
+    //= rfc6525 5.1.7-5, 5.2.1-2
+    /// Writes the answers that are due, in one chunk.
+    pub(super) fn write(&mut self, packet: &mut PacketBuilder<'_>) {
+        if self.due.take().is_none() {
+            return;
+        }
+        let mut chunk = OutboundReConfig::default();
+        for answer in self.refusals.iter().chain(&self.answers).take(2) {
+            chunk.push_response(answer.number, answer.result, answer.next);
+        }
+        self.refusals.clear();
+        if !chunk.is_empty() {
+            // What does not fit is lost, as in the network: the peer repeats its request.
+            let _ = packet.push(&chunk);
+        }
+    }
+}
+
+fn exist(streams: &[StreamId], count: u16) -> bool {
+    streams.iter().all(|stream| stream.0 < count)
+}
+
+//= rfc6525 5.2.3-1, 5.2.3-2, 5.2.3-3, 5.2.3-4
+/// Handles a request to reset outbound streams. `None` if it has to be repeated, because a request of our own comes first.
+fn reset_outbound(
+    number: ReConfigNumber,
+    streams: &[StreamId],
+    transfer: &mut Transfer,
+    requester: &mut Requester,
+) -> Option<ReConfigResult> {
+    if !exist(streams, transfer.sender.stream_count()) {
+        return Some(ReConfigResult::WrongSsn);
+    }
+    // The request in answer lists them, and has to fit into any packet.
+    if streams.len() > MAX_LISTED {
+        return Some(ReConfigResult::Denied);
+    }
+    if requester.is_resetting(streams) || transfer.sender.is_unused(streams) {
+        return Some(ReConfigResult::NothingToDo);
+    }
+    if requester.waits_for_peer() || !requester.has_room() {
+        return Some(ReConfigResult::RequestInProgress);
+    }
+    if requester.holds() {
+        return None;
+    }
+    let change = Reconfiguration::ResetOutbound(streams.to_vec());
+    requester.answer(change, number, transfer);
+    Some(ReConfigResult::InProgress)
+}
+
+//= rfc6525 5.2.6-1, 5.2.6-2
+/// Handles a request to add outbound streams.
+fn add_outbound(
+    number: ReConfigNumber,
+    count: u16,
+    (transfer, requester): (&mut Transfer, &mut Requester),
+    limits: Limits,
+) -> ReConfigResult {
+    let there = u32::from(transfer.sender.stream_count()) + requester.requested_streams();
+    if there + u32::from(count) > u32::from(limits.outbound) {
+        return ReConfigResult::Denied;
+    }
+    if !requester.has_room() {
+        return ReConfigResult::RequestInProgress;
+    }
+    requester.answer(Reconfiguration::AddOutbound(count), number, transfer);
+    ReConfigResult::Performed
+}
