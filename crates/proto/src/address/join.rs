@@ -168,14 +168,14 @@ impl Addresses {
         }
         let mut effects = Effects::default();
         if transfer.paths.facts().len() >= MAX_PATHS {
-            let id = longest_silent(&transfer.paths, |path| path.joined_at.is_some())?;
+            let id = longest_silent(&transfer.paths, |path| path.join.joined_at().is_some())?;
             effects.append(self.remove_path(transfer, id));
         }
         effects.append(transfer.add_path(pair, now)?);
         self.is_changed = true;
         self.note_moved();
         let id = transfer.paths.between(pair)?;
-        transfer.paths.path_mut(id).joined_at = Some(now);
+        transfer.paths.path_mut(id).join.joined(now);
         // The peer may have moved away from one of the other addresses.
         for other in transfer.paths.ids().filter(|other| *other != id) {
             if transfer.paths.fact(other).is_usable() {

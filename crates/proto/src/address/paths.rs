@@ -109,7 +109,7 @@ impl Addresses {
         (now, remote): (Instant, SocketAddr),
     ) -> Effects {
         let (before, effects) = transfer.rebind(path, remote);
-        transfer.paths.path_mut(path).joined_at = Some(now);
+        transfer.paths.path_mut(path).join.joined(now);
         self.former.make_mut().of_peer.push(before);
         self.is_moved = true;
         for known in &mut self.peer_addrs {
@@ -139,7 +139,7 @@ fn leads_alike(path: &Path, pair: &PathAddr) -> bool {
 fn superfluous(paths: &PathSet) -> Option<PathId> {
     let is_served = |id: PathId, candidate: &Path, shares: fn(&Path, &PathAddr) -> bool| {
         // When the peer joins, it may have left the other paths, which count as usable until a heartbeat is not acknowledged.
-        let works = |path: &Path| path.heard_at >= candidate.joined_at;
+        let works = |path: &Path| path.heard_at >= candidate.join.joined_at();
         let mut others = paths
             .iter()
             .filter(|(facts, path)| facts.id != id && facts.is_usable() && works(path));

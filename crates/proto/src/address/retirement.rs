@@ -53,7 +53,7 @@ fn retired_at(paths: &PathSet, facts: &PathFacts, path: &Path) -> Option<Instant
         return None;
     }
     let replaces = |(other, known): (&PathFacts, &Path)| {
-        other.is_usable() && known.addr.local == path.addr.local && known.joined_at > path.heard_at
+        other.is_usable() && known.addr.local == path.addr.local && known.join.joined_at() > path.heard_at
     };
     let due_at = match path.heard_at {
         Some(heard_at) => heard_at + LONG_SILENCE,

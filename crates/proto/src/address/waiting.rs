@@ -260,7 +260,7 @@ impl Addresses {
         let is_probed = move |(facts, path): &(&PathFacts, &Path)| {
             facts.reachability == Reachability::Unconfirmed
                 && path.heard_at.is_none()
-                && path.joined_at.is_none()
+                && path.join.joined_at().is_none()
                 && !path.join.remote_is_proven
                 && !self.knows(paths, path.addr.remote)
         };

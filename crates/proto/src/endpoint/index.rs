@@ -7,7 +7,7 @@ use core::net::IpAddr;
 use anabranch_types::{AssociationId, Instant};
 
 use super::directory::Directory;
-use super::limits::{Limits, Share};
+use super::limits::Limits;
 use super::timer_queue::{Entry, TimerQueue};
 use crate::association::Association;
 use crate::config::EndpointConfig;
@@ -18,7 +18,10 @@ pub(super) struct Slot {
     pub(super) association: Association,
     /// Whether the directory has it so.
     pub(super) is_in_handshake: bool,
-    pub(super) share: Share,
+    /// Memory of received data, as it counts for the limits.
+    pub(super) held: u64,
+    /// The prefix for which it counts; `None` if we set it up.
+    pub(super) prefix: Option<IpAddr>,
     pub(super) entry: Entry,
 }
 
@@ -50,7 +53,8 @@ impl Index {
         Slot {
             is_in_handshake: association.is_in_handshake(),
             association,
-            share: self.limits.add(source),
+            held: 0,
+            prefix: self.limits.add(source),
             entry: Entry::default(),
         }
     }
@@ -62,7 +66,7 @@ impl Index {
             self.directory.retire(&slot.association, self.latest);
         }
         let held = slot.association.transfer.receiver.memory();
-        self.limits.update(&mut slot.share, held);
+        self.limits.update(&mut slot.held, held);
         self.timers.touch(slot.association.id, &mut slot.entry);
     }
 

@@ -25,14 +25,6 @@ pub(super) struct Limits {
     of_prefix: BTreeMap<IpAddr, usize>,
 }
 
-/// Use of the limits by one association, and the prefix for which it counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Share {
-    held: u64,
-    /// `None` if we set it up.
-    prefix: Option<IpAddr>,
-}
-
 impl Limits {
     pub(super) fn new(config: &EndpointConfig) -> Self {
         Self {
@@ -57,19 +49,19 @@ impl Limits {
         associations < self.associations && from_there.unwrap_or_default() < self.per_prefix
     }
 
-    /// Counts an association; `source` is the address of a peer that set it up.
-    pub(super) fn add(&mut self, source: Option<IpAddr>) -> Share {
+    /// Counts an association; `source` is the address of a peer that set it up. Returns the prefix for which it counts.
+    pub(super) fn add(&mut self, source: Option<IpAddr>) -> Option<IpAddr> {
         let prefix = source.map(|source| masked(self.prefix, source));
         if let Some(prefix) = prefix {
             *self.of_prefix.entry(prefix).or_default() += 1;
         }
-        Share { held: 0, prefix }
+        prefix
     }
 
-    /// Removes an association with this share.
-    pub(super) fn remove(&mut self, share: Share) {
-        self.held -= share.held;
-        if let Some(prefix) = share.prefix
+    /// Removes an association that held `held` bytes and counted for `prefix`.
+    pub(super) fn remove(&mut self, held: u64, prefix: Option<IpAddr>) {
+        self.held -= held;
+        if let Some(prefix) = prefix
             && let Some(count) = self.of_prefix.get_mut(&prefix)
         {
             *count -= 1;
@@ -79,16 +71,16 @@ impl Limits {
         }
     }
 
-    /// Sets the memory held by the association with this share.
-    pub(super) const fn update(&mut self, share: &mut Share, held: u64) {
-        self.held = self.held - share.held + held;
-        share.held = held;
+    /// Changes the memory that an association holds from `before` to `held`.
+    pub(super) const fn update(&mut self, before: &mut u64, held: u64) {
+        self.held = self.held - *before + held;
+        *before = held;
     }
 
-    /// Bytes that the association with this share may hold.
-    pub(super) fn grant(&self, share: Share) -> u64 {
+    /// Bytes that an association may hold which holds `held`.
+    pub(super) fn grant(&self, held: u64) -> u64 {
         let free = self.receive_memory.saturating_sub(self.held);
-        share.held.saturating_add(free).max(self.equal_share)
+        held.saturating_add(free).max(self.equal_share)
     }
 
     /// Whether the memory for received data is used up.
@@ -138,7 +130,7 @@ mod tests {
             ..EndpointConfig::default()
         };
         let mut limits = Limits::new(&config);
-        let (mut hog, mut modest) = (limits.add(None), limits.add(None));
+        let (mut hog, mut modest) = (0, 0);
         assert_eq!(limits.grant(hog), 1_000);
         limits.update(&mut hog, 900);
         limits.update(&mut modest, 50);
@@ -147,7 +139,7 @@ mod tests {
         limits.update(&mut hog, 1_000);
         assert!(limits.is_exhausted());
         assert_eq!(limits.grant(hog), 1_000);
-        limits.remove(hog);
+        limits.remove(hog, None);
         assert_eq!((limits.held(), limits.is_exhausted()), (50, false));
     }
 }

@@ -187,7 +187,7 @@ impl Endpoint {
         if let Some(slot) = self.slots.remove(&id) {
             self.index.directory.retire(&slot.association, self.index.latest);
             self.index.timers.forget(id, &slot.entry);
-            self.index.limits.remove(slot.share);
+            self.index.limits.remove(slot.held, slot.prefix);
         }
     }
 
@@ -307,7 +307,7 @@ impl Endpoint {
             return true;
         }
         let receiver = &mut slot.association.transfer.receiver;
-        receiver.grant(self.index.limits.grant(slot.share));
+        receiver.grant(self.index.limits.grant(slot.held));
         let dropped = receiver.dropped();
         slot.association
             .handle_packet(inbound.now, &inbound.arrival, inbound.ecn, packet);

@@ -30,9 +30,31 @@ struct Schedule {
     /// The earliest time of the next attempt; at once if unset.
     next: Option<Instant>,
     wait: Duration,
+    /// See [`Join::joined_at`].
+    joined_at: Option<Instant>,
 }
 
 impl Join {
+    /// When the peer added the remote address of the path by an ASCONF with a wildcard address (RFC 5061 §4.2.1), or moved to another
+    /// port.
+    pub(crate) fn joined_at(&self) -> Option<Instant> {
+        self.schedule.as_ref()?.joined_at
+    }
+
+    /// Notes that the peer has added the remote address, or moved to it.
+    pub(crate) fn joined(&mut self, now: Instant) {
+        self.schedule.get_or_insert_default().joined_at = Some(now);
+    }
+
+    /// Forgets the attempts, because the path was confirmed or proved reachable.
+    pub(crate) fn settle(&mut self) {
+        let joined_at = self.joined_at();
+        *self = Self::default();
+        if let Some(joined_at) = joined_at {
+            self.joined(joined_at);
+        }
+    }
+
     /// Notes that a heartbeat was not acknowledged in time.
     pub(crate) const fn want(&mut self) {
         self.is_wanted = true;

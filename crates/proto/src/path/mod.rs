@@ -75,8 +75,6 @@ pub(crate) struct Path {
     pub(crate) acked_at: Option<Instant>,
     /// Time of the last packet received on it.
     pub(crate) heard_at: Option<Instant>,
-    /// When the peer added its remote address by an ASCONF with a wildcard address (RFC 5061 §4.2.1), or moved to another port.
-    pub(crate) joined_at: Option<Instant>,
     pub(crate) join: Join,
     /// Time of the last HEARTBEAT ACK.
     pub(crate) answered_at: Option<Instant>,
@@ -105,7 +103,6 @@ impl Path {
             data_sent_at: None,
             acked_at: None,
             heard_at: None,
-            joined_at: None,
             join: Join::default(),
             answered_at: None,
             failed_at: None,

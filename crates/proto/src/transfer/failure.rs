@@ -9,7 +9,7 @@ use anabranch_types::{Instant, PathId};
 
 use super::{Effects, Transfer};
 use crate::on_demand::OnDemand;
-use crate::path::{Join, PathChange};
+use crate::path::PathChange;
 
 impl Transfer {
     //= rfc9260 8.1-1, 8.1-3
@@ -78,7 +78,7 @@ impl Transfer {
             return Effects::default();
         }
         facts.errors = 0;
-        self.paths.path_mut(path).join = Join::default();
+        self.paths.path_mut(path).join.settle();
         let reachability = self.policies.failover.on_reachable(self.paths.fact(path));
         let Some(effects) = self.set_reachability(path, reachability) else {
             return Effects::default();

@@ -38,7 +38,7 @@ impl Transfer {
             let is_confirmed = self.paths.is_confirmed(id);
             let path = self.paths.path_mut(id);
             // The peer has moved to a path that has joined: what ends the association has to be sent there.
-            if is_confirmed || path.joined_at.is_none() {
+            if is_confirmed || path.join.joined_at().is_none() {
                 path.heartbeat = Heartbeat::default();
             }
             path.mtu = None;
