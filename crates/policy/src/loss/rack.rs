@@ -12,11 +12,13 @@
 //! lost: sent before newest, and at least rtt + window ago
 //! ask again: when all that was sent before newest is that old
 //! window = share · min RTT, at most the smoothed RTT
-//! with `variation` > 0: window at least variation · RTTVAR, and rtt at least the smoothed RTT
+//! with `variation` > 0: window at least variation · deviation, and rtt at least the mean of all RTTs
 //! ```
 //!
 //! `variation` is ours: where packets overtake one another because their delays vary, those that overtake have a low RTT, and
-//! the smallest RTT says nothing about the variation.
+//! the smallest RTT says nothing about the variation. Nor do srtt and RTTVAR, because the one sample that they take in a round
+//! trip is that of the packet which overtook all others. So mean and mean deviation are of the RTTs of all SACKs, with the gains
+//! of RFC 6298 divided by the SACKs expected in a round trip (RFC 7323, appendix G).
 //!
 //! Deviations: the reordering window applies from the beginning, not only once reordering was seen, and does not adapt to
 //! reported duplicates: with several paths these may come from retransmissions on other paths. Where gaps do not
@@ -35,7 +37,7 @@ use crate::{AckSample, Late, LossDetection, LossThreshold, PathAck, PathFacts, P
 pub struct RackParameters {
     /// The reordering window, in thousandths of the smallest RTT.
     pub window: u32,
-    /// The reordering window is at least this many times RTTVAR; 0 to ignore RTTVAR, as RFC 8985 does.
+    /// The reordering window is at least this many times the mean deviation of the RTT; 0 to ignore it, as RFC 8985 does.
     pub variation: u16,
 }
 
@@ -58,7 +60,7 @@ impl Parameters for RackParameters {
         Parameter {
             name: "variation",
             default: "0",
-            meaning: "the reordering window is at least this many times RTTVAR, beyond the smoothed RTT, 0 to 16",
+            meaning: "the reordering window is at least this many times the mean deviation of the RTT, beyond its mean, 0 to 16",
         },
     ];
 
@@ -75,7 +77,47 @@ impl Parameters for RackParameters {
 #[derive(Debug)]
 pub struct Rack {
     parameters: RackParameters,
-    paths: PathTable<Option<Newest>>,
+    paths: PathTable<Watched>,
+}
+
+/// What is known of a path.
+#[derive(Clone, Copy, Debug, Default)]
+struct Watched {
+    newest: Option<Newest>,
+    /// Of all RTTs; only with `variation`.
+    spread: Option<Spread>,
+}
+
+/// Mean and mean deviation of round-trip times, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Spread {
+    mean: u64,
+    deviation: u64,
+}
+
+impl Spread {
+    fn first(rtt: u64) -> Self {
+        Self {
+            mean: rtt,
+            deviation: rtt / 2,
+        }
+    }
+
+    /// Takes one of about `samples` samples of a round trip (RFC 7323, appendix G).
+    fn add(&mut self, rtt: u64, samples: u64) {
+        let apart = self.mean.abs_diff(rtt);
+        self.deviation = moved(self.deviation, apart, 4 * samples);
+        self.mean = moved(self.mean, rtt, 8 * samples);
+    }
+}
+
+/// `value`, by one `share`th of the way closer to `target`.
+const fn moved(value: u64, target: u64, share: u64) -> u64 {
+    if target > value {
+        value + (target - value) / share
+    } else {
+        value - (value - target) / share
+    }
 }
 
 /// The acknowledged chunk of a path that was sent last.
@@ -104,14 +146,29 @@ impl Rack {
     }
 
     /// How long a chunk may be outstanding if the newest one took `took`.
-    fn patience(&self, path: &PathFacts, took: Duration) -> Duration {
+    fn patience(&self, path: &PathFacts, took: Duration, spread: Option<Spread>) -> Duration {
         let window = self.window(path);
-        if self.parameters.variation == 0 {
+        let Some(spread) = spread else {
             return took.saturating_add(window);
+        };
+        let varies = spread
+            .deviation
+            .saturating_mul(u64::from(self.parameters.variation));
+        let took = took.max(Duration::from_nanos(spread.mean));
+        took.saturating_add(window.max(Duration::from_nanos(varies)))
+    }
+
+    /// The spread of the round-trip times of `path` after one more, that of the packet sent last among those acknowledged.
+    fn spread_after(&self, known: Option<Spread>, path: &PathFacts, took: Duration) -> Option<Spread> {
+        if self.parameters.variation == 0 {
+            return None;
         }
-        let varies = path.rttvar.saturating_mul(u32::from(self.parameters.variation));
-        let took = took.max(path.srtt.unwrap_or_default());
-        took.saturating_add(window.max(varies))
+        let rtt = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        // A SACK for two packets.
+        let samples = path.in_flight / (2 * u64::from(path.max_data_chunk).max(1));
+        let mut spread = known.unwrap_or_else(|| Spread::first(rtt));
+        spread.add(rtt, samples.max(1));
+        Some(spread)
     }
 }
 
@@ -132,7 +189,7 @@ impl Policy for Rack {
 
 impl LossDetection for Rack {
     fn add_path(&mut self, path: PathId) {
-        self.paths.insert(path, None);
+        self.paths.insert(path, Watched::default());
     }
 
     fn remove_path(&mut self, path: PathId) {
@@ -148,28 +205,33 @@ impl LossDetection for Rack {
             let Some((send_number, sent_at, took)) = news else {
                 continue;
             };
-            let patience = self.patience(facts, took);
-            let Some(known) = self.paths.of_mut(path_ack.path) else {
+            let Some(known) = self.paths.of(path_ack.path).copied() else {
                 continue;
             };
-            if known.is_none_or(|known| known.send_number < send_number) {
-                *known = Some(Newest {
-                    send_number,
-                    sent_at,
-                    patience,
-                });
-            }
+            let spread = self.spread_after(known.spread, facts, took);
+            let patience = self.patience(facts, took, spread);
+            let is_newest = known.newest.is_none_or(|newest| newest.send_number < send_number);
+            let newest = Newest {
+                send_number,
+                sent_at,
+                patience,
+            };
+            let watched = Watched {
+                newest: if is_newest { Some(newest) } else { known.newest },
+                spread,
+            };
+            self.paths.insert(path_ack.path, watched);
         }
     }
 
     fn on_timeout(&mut self, path: PathId) {
         if let Some(known) = self.paths.of_mut(path) {
-            *known = None;
+            known.newest = None;
         }
     }
 
     fn loss_threshold(&self, path: PathId, now: Instant) -> LossThreshold {
-        let Some(newest) = self.paths.of(path).copied().flatten() else {
+        let Some(newest) = self.paths.of(path).and_then(|watched| watched.newest) else {
             return LossThreshold::NONE;
         };
         let all_judged = newest.sent_at + newest.patience;

@@ -270,9 +270,9 @@ fn rack_ignores_the_ack_of_an_original_after_retransmission() {
     assert!(rack.loss_threshold(PathId(0), at(2_000)).late.is_some());
 }
 
-/// An early one of several packets whose delays vary: the others may be as late as RTTVAR says.
+/// Packets that take 10 and 30 ms in turn: those that take 10 overtake the others.
 #[test]
-fn rack_with_variation_waits_for_rttvar_beyond_the_smoothed_rtt() {
+fn rack_with_variation_waits_for_the_packets_that_were_overtaken() {
     let parameters = RackParameters {
         variation: 4,
         ..RackParameters::default()
@@ -280,16 +280,25 @@ fn rack_with_variation_waits_for_rttvar_beyond_the_smoothed_rtt() {
     let mut rack = Rack::new(parameters);
     rack.add_path(PathId(0));
     let mut path = healthy(0);
-    path.rttvar = ms(6);
-    let mut ack = PathAck::new(PathId(0), 0);
-    ack.latest_send_number = Some(SendNumber(7));
-    ack.latest_sent_at = Some(at(1_000));
-    ack.rtt_sample = Some(SentOnce {
-        sent_at: at(1_000),
-        tsn: tsn(7),
-    });
-    rack.on_ack(&sack(&[ack]), &[path], at(1_012));
-    // 20 ms smoothed and four times 6 ms, although the newest took 12 ms only.
-    let judged = rack.loss_threshold(PathId(0), at(1_012)).again_at;
-    assert_eq!(judged, Some(at(1_044)));
+    path.in_flight = 20 * u64::from(path.max_data_chunk);
+    // What one sample in a round trip makes of it: that of the packet which overtook the others.
+    path.srtt = Some(ms(10));
+    path.rttvar = ms(0);
+    let mut newest = 0;
+    for number in 1..=500 {
+        let took = if number % 2 == 0 { 10 } else { 30 };
+        let mut ack = PathAck::new(PathId(0), 0);
+        ack.latest_send_number = Some(SendNumber(number));
+        ack.latest_sent_at = Some(at(number));
+        ack.rtt_sample = Some(SentOnce {
+            sent_at: at(number),
+            tsn: tsn(number),
+        });
+        newest = number;
+        rack.on_ack(&sack(&[ack]), core::slice::from_ref(&path), at(number + took));
+    }
+    let judged = rack.loss_threshold(PathId(0), at(newest)).again_at;
+    let patience = judged.unwrap() - at(newest);
+    // The mean is 20 ms, the mean deviation 10 ms.
+    assert!(patience > ms(50) && patience < ms(70), "{patience:?}");
 }

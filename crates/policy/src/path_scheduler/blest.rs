@@ -17,8 +17,10 @@
 //! λ, once per srtt_s: + 0.04 if sending was blocked by the window since, else − 0.01; between 1.0 and 1.3
 //! ```
 //!
-//! Deviations: the authors take retransmissions as the sign of a blocked window; here the core reports it. A path
+//! Deviations: where the congestion control sets a pacing rate, f sends no more than that meanwhile. The authors take retransmissions as the sign of a blocked window; here the core reports it. A path
 //! without an RTT sample is tried first, to get one. A full path with nothing in flight is not waited for.
+
+use core::num::NonZeroU64;
 
 use anabranch_types::Instant;
 
@@ -109,6 +111,8 @@ impl Blest {
         let rounds_per_mille = mul_div(nanos(srtt_slow), 1_000, nanos(srtt_fast)).max(1_000);
         let growth = mul_div(u64::from(fast.max_data_chunk), rounds_per_mille - 1_000, 2_000);
         let needs = mul_div(fast.cwnd.saturating_add(growth), rounds_per_mille, 1_000);
+        let paced = |rate: NonZeroU64| mul_div(rate.get(), nanos(srtt_slow), 1_000_000_000);
+        let needs = needs.min(fast.pacing_rate.map_or(u64::MAX, paced));
         let needs = mul_div(needs, u64::from(self.lambda_per_mille), 1_000);
         let taken = slow.in_flight.saturating_add(u64::from(slow.max_data_chunk));
         needs > backlog.send_window.saturating_sub(taken)

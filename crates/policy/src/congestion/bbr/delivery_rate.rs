@@ -163,8 +163,9 @@ impl DeliveryRate {
         self.limited_until = (self.delivered + in_flight).max(1);
     }
 
-    /// An acknowledgement of chunks sent on the path.
-    pub fn on_ack(&mut self, ack: &PathAck, path: &PathFacts, now: Instant) -> RateSample {
+    /// An acknowledgement of chunks sent on the path. A sample over less than `floor` is not valid: where packets overtake one
+    /// another, it is the least that a round trip takes in the mean.
+    pub fn on_ack(&mut self, ack: &PathAck, path: &PathFacts, floor: Duration, now: Instant) -> RateSample {
         let rtt = ack.rtt_sample.map(|sample| now - sample.sent_at);
         self.min_rtt = match (self.min_rtt, rtt) {
             (Some(least), Some(rtt)) => Some(least.min(rtt)),
@@ -179,8 +180,8 @@ impl DeliveryRate {
         }
         let snapshot = ack.latest_send_number.and_then(|number| self.snapshot(number));
         let flight = snapshot.filter(|_| ack.newly_acked > 0).map(|packet| {
-            self.forget_before(&packet, path);
-            self.flight(&packet, now)
+            self.forget_before(&packet, path, floor);
+            self.flight(&packet, floor, now)
         });
         let newly_lost = self.lost - self.lost_reported;
         self.lost_reported = self.lost;
@@ -219,13 +220,13 @@ impl DeliveryRate {
         self.snapshots.get(at).copied()
     }
 
-    fn flight(&mut self, packet: &Snapshot, now: Instant) -> Flight {
+    fn flight(&mut self, packet: &Snapshot, floor: Duration, now: Instant) -> Flight {
         let sending = packet.sent_at - packet.first_sent_at;
         let interval = sending.max(now - packet.delivered_at);
         self.first_sent_at = packet.sent_at;
         let delivered = self.delivered - packet.delivered;
         // A chunk whose first transmission arrived after all seems to have been delivered in no time.
-        let is_valid = self.min_rtt.is_none_or(|least| interval >= least);
+        let is_valid = interval >= floor && self.min_rtt.is_none_or(|least| interval >= least);
         Flight {
             delivered_before: packet.delivered,
             delivered,
@@ -237,9 +238,9 @@ impl DeliveryRate {
     }
 
     /// Forgets packets sent long before `packet`, which was acknowledged.
-    fn forget_before(&mut self, packet: &Snapshot, path: &PathFacts) {
+    fn forget_before(&mut self, packet: &Snapshot, path: &PathFacts, floor: Duration) {
         let Some(srtt) = path.srtt else { return };
-        let reach = 2 * srtt + 4 * path.rttvar;
+        let reach = (2 * srtt + 4 * path.rttvar).max(4 * floor);
         while let Some(oldest) = self.snapshots.front()
             && oldest.sent_at + reach < packet.sent_at
         {

@@ -3,24 +3,38 @@
 //! Source: draft-ietf-ccwg-bbr, *Tracking Packet-Timed Round Trips*, *BBR.extra_acked*, *Exiting Acceleration Based on
 //! Bandwidth Plateau*.
 
+use core::time::Duration;
+
 use anabranch_types::Instant;
 
 use super::delivery_rate::{Flight, bytes_in};
 
 /// Counter of round trips: one ends when a packet is acknowledged that was sent after it began.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Rounds {
     /// Bytes delivered in total when the current round began.
     began_at: u64,
+    /// When it began.
+    began: Instant,
     pub(super) count: u64,
 }
 
 impl Rounds {
-    /// Counts an acknowledged packet. Returns whether it begins a round.
-    pub(super) const fn on_ack(&mut self, flight: &Flight, delivered: u64) -> bool {
-        let starts = flight.delivered_before >= self.began_at;
+    pub(super) const fn new(now: Instant) -> Self {
+        Self {
+            began_at: 0,
+            began: now,
+            count: 0,
+        }
+    }
+
+    /// Counts an acknowledged packet. Returns whether it begins a round, of which each takes at least the time `floor`: a
+    /// packet that has overtaken others does not end one.
+    pub(super) fn on_ack(&mut self, flight: &Flight, delivered: u64, floor: Duration, now: Instant) -> bool {
+        let starts = flight.delivered_before >= self.began_at && now - self.began >= floor;
         if starts {
             self.restart(delivered);
+            self.began = now;
             self.count += 1;
         }
         starts

@@ -1,6 +1,10 @@
 //! Shortest round-trip time of the last ten seconds, and when it must be measured anew.
 //!
 //! Source: draft-ietf-ccwg-bbr, *ProbeRTT Logic*.
+//!
+//! Where packets overtake one another because their delays vary, single samples are far below what a flight needs. There the
+//! filter can take means of all samples instead, of as many rounds as make their standard error a sixteenth of the mean. The smoothed
+//! round-trip time of RFC 6298 takes one sample per round trip, and there it is that of the packet which overtook all others.
 
 use core::time::Duration;
 
@@ -11,7 +15,7 @@ use crate::parameters::Parameter;
 pub(super) const SMOOTHED_RTT: Parameter = Parameter {
     name: "smoothed-rtt",
     default: "off",
-    meaning: "take the minimum of the smoothed round-trip time instead of samples, for paths with jitter: on or off",
+    meaning: "take the minimum of the mean round-trip time of each round instead of samples, for paths with jitter: on or off",
 };
 
 /// How long a minimum counts (BBR.MinRTTFilterLen).
@@ -29,27 +33,110 @@ pub(super) struct MinRtt {
     recent: Option<(Duration, Instant)>,
     /// A probe is due: no sample was as low as the minimum for `interval`.
     due: bool,
+    /// Take means of rounds.
+    smoothed: bool,
+    mean: Mean,
+    /// The last sample, or the mean of the last round.
+    latest: Option<Duration>,
 }
 
+/// The mean of samples, in microseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: u64,
+    squares: u64,
+    samples: u64,
+}
+
+/// The standard error of a mean is at most this part of it: half of the rise that shows a queue.
+const ERROR_DIVISOR: u64 = 16;
+/// With fewer samples their variation is unknown (N_RTT_SAMPLE of RFC 9406).
+const SAMPLES_NEEDED: u64 = 8;
+
+impl Mean {
+    fn add(&mut self, rtt: Duration) {
+        // At most a minute: its square times the samples of a round fits.
+        let micros = u64::try_from(rtt.as_micros()).unwrap_or(u64::MAX).min(60_000_000);
+        self.sum = self.sum.saturating_add(micros);
+        self.squares = self.squares.saturating_add(micros * micros);
+        self.samples += 1;
+    }
+
+    fn get(&self) -> Option<Duration> {
+        self.sum.checked_div(self.samples).map(Duration::from_micros)
+    }
+
+    /// The mean, once there are enough samples for their variation; then it begins anew.
+    fn take(&mut self) -> Option<Duration> {
+        let mean = self.sum.checked_div(self.samples)?;
+        let variance = (self.squares / self.samples).saturating_sub(mean * mean);
+        let error = mean / ERROR_DIVISOR;
+        if self.samples < SAMPLES_NEEDED || variance > self.samples.saturating_mul(error * error) {
+            return None;
+        }
+        core::mem::take(self).get()
+    }
+}
+
+/// Smallest and largest rise of the round-trip time that shows a queue, and its share of the minimum (RFC 9406 §4.2).
+const SMALLEST_RISE: Duration = Duration::from_millis(4);
+const LARGEST_RISE: Duration = Duration::from_millis(16);
+const RISE_DIVISOR: u32 = 8;
+
 impl MinRtt {
-    pub(super) const fn new(interval: Duration) -> Self {
+    pub(super) fn new(interval: Duration, smoothed: bool) -> Self {
         Self {
             interval,
             minimum: None,
             recent: None,
             due: false,
+            smoothed,
+            mean: Mean::default(),
+            latest: None,
         }
     }
 
     pub(super) fn get(&self) -> Option<Duration> {
-        self.minimum.map(|(rtt, _)| rtt)
+        let minimum = self.minimum.map(|(rtt, _)| rtt);
+        // Before there are enough samples, their mean.
+        minimum.or_else(|| self.mean.get())
+    }
+
+    /// The least time that a round takes: the minimum of the means of rounds, zero if the minimum is that of samples.
+    pub(super) fn floor(&self) -> Duration {
+        self.get().filter(|_| self.smoothed).unwrap_or_default()
+    }
+
+    /// Up to which round-trip time a path has no queue to speak of.
+    pub(super) fn without_queue(&self) -> Option<Duration> {
+        let least = self.get()?;
+        Some(least + (least / RISE_DIVISOR).clamp(SMALLEST_RISE, LARGEST_RISE))
+    }
+
+    /// Whether the round-trip time sits at its minimum; unknown is no.
+    pub(super) fn is_at_floor(&self) -> bool {
+        matches!((self.latest, self.without_queue()), (Some(latest), Some(most)) if latest <= most)
     }
 
     pub(super) const fn is_due(&self) -> bool {
         self.due
     }
 
-    pub(super) fn on_sample(&mut self, rtt: Option<Duration>, now: Instant) {
+    /// A sample, if there is one; `round_starts` with its acknowledgement.
+    pub(super) fn on_sample(&mut self, sample: Option<Duration>, round_starts: bool, now: Instant) {
+        let rtt = if self.smoothed {
+            if let Some(rtt) = sample {
+                self.mean.add(rtt);
+            }
+            if round_starts { self.mean.take() } else { None }
+        } else {
+            sample
+        };
+        self.latest = rtt.or(self.latest);
+        self.take(rtt, now);
+    }
+
+    fn take(&mut self, rtt: Option<Duration>, now: Instant) {
         let is_older =
             |of: Option<(Duration, Instant)>, age: Duration| of.is_some_and(|(_, at)| now - at > age);
         let expired = is_older(self.recent, self.interval);
@@ -84,28 +171,57 @@ mod tests {
 
     #[test]
     fn a_probe_is_due_five_seconds_after_the_last_low_sample() {
-        let mut filter = MinRtt::new(Duration::from_secs(5));
-        filter.on_sample(Some(ms(20)), at(0));
-        filter.on_sample(Some(ms(30)), at(3_000));
+        let mut filter = MinRtt::new(Duration::from_secs(5), false);
+        filter.on_sample(Some(ms(20)), true, at(0));
+        filter.on_sample(Some(ms(30)), true, at(3_000));
         assert!(!filter.is_due());
-        filter.on_sample(Some(ms(30)), at(5_000));
+        filter.on_sample(Some(ms(30)), true, at(5_000));
         assert!(!filter.is_due());
-        filter.on_sample(Some(ms(30)), at(5_001));
+        filter.on_sample(Some(ms(30)), true, at(5_001));
         assert!(filter.is_due());
         assert_eq!(filter.get(), Some(ms(20)), "the minimum counts for ten seconds");
         filter.probed(at(6_000));
-        filter.on_sample(Some(ms(30)), at(10_500));
+        filter.on_sample(Some(ms(30)), true, at(10_500));
         assert!(!filter.is_due());
         assert_eq!(filter.get(), Some(ms(30)));
     }
 
     #[test]
     fn an_equal_sample_renews_the_minimum() {
-        let mut filter = MinRtt::new(Duration::from_secs(5));
-        filter.on_sample(Some(ms(20)), at(0));
-        filter.on_sample(Some(ms(20)), at(4_000));
-        filter.on_sample(Some(ms(25)), at(8_900));
+        let mut filter = MinRtt::new(Duration::from_secs(5), false);
+        filter.on_sample(Some(ms(20)), true, at(0));
+        filter.on_sample(Some(ms(20)), true, at(4_000));
+        filter.on_sample(Some(ms(25)), true, at(8_900));
         assert!(!filter.is_due());
         assert_eq!(filter.get(), Some(ms(20)));
+    }
+
+    /// Of 10 and 70 ms in turn the mean is 40 ms; its standard error is a sixteenth of that after (30 / 2.5)² samples.
+    #[test]
+    fn means_of_varying_samples_take_as_many_as_make_them_sure() {
+        let mut filter = MinRtt::new(Duration::from_secs(5), true);
+        for number in 0..143 {
+            let sample = if number % 2 == 0 { 10 } else { 70 };
+            filter.on_sample(Some(ms(sample)), true, at(number));
+        }
+        assert_eq!(filter.minimum, None);
+        let provisional = filter.floor();
+        assert!(provisional > ms(38) && provisional < ms(42), "{provisional:?}");
+        filter.on_sample(Some(ms(70)), true, at(143));
+        filter.on_sample(Some(ms(10)), true, at(144));
+        let floor = filter.minimum.unwrap().0;
+        assert!(floor > ms(38) && floor < ms(42), "{floor:?}");
+        assert!(filter.is_at_floor());
+    }
+
+    #[test]
+    fn a_rise_by_an_eighth_is_not_the_floor() {
+        let mut filter = MinRtt::new(Duration::from_secs(5), false);
+        assert!(!filter.is_at_floor());
+        filter.on_sample(Some(ms(40)), true, at(0));
+        filter.on_sample(Some(ms(45)), true, at(1));
+        assert!(filter.is_at_floor());
+        filter.on_sample(Some(ms(46)), true, at(2));
+        assert!(!filter.is_at_floor());
     }
 }

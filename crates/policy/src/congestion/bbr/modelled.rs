@@ -48,6 +48,8 @@ pub trait PathModel: Parameters + Send {
     fn cwnd(state: &Self::State) -> u64;
     /// The pacing rate in bytes per second; 0 before it is known.
     fn pacing_rate(state: &Self::State) -> u64;
+    /// The least time that a round takes, where packets overtake one another; zero if single samples say it.
+    fn floor(state: &Self::State) -> Duration;
     /// Whether the flight is reduced to measure the round-trip time.
     fn probes_rtt(state: &Self::State) -> bool;
 }
@@ -72,14 +74,6 @@ pub struct PathContext<'a> {
     pub delivered: u64,
     /// The time.
     pub now: Instant,
-}
-
-impl PathContext<'_> {
-    /// The round-trip time of which the model takes the minimum: the sample, or the smoothed one after a sample.
-    pub(super) fn rtt(&self, sample: &RateSample, smoothed: bool) -> Option<Duration> {
-        let rtt = sample.rtt?;
-        Some(self.path.srtt.filter(|_| smoothed).unwrap_or(rtt))
-    }
 }
 
 /// What the estimator is to do after an acknowledgement.
@@ -161,7 +155,8 @@ impl<A: PathModel> CongestionControl for Modelled<A> {
             let (Some(state), Some(path)) = (self.paths.of_mut(ack.path), path_facts(paths, ack.path)) else {
                 continue;
             };
-            let sample = state.rate.on_ack(ack, path, now);
+            let floor = A::floor(&state.model);
+            let sample = state.rate.on_ack(ack, path, floor, now);
             let own = usize::from(A::probes_rtt(&state.model));
             let acked = Observation {
                 sample: &sample,

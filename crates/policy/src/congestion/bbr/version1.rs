@@ -151,8 +151,9 @@ impl BbrV1State {
         4 * self.chunk
     }
 
-    fn update_rate(&mut self, sample: &RateSample, flight: &Flight) {
-        self.round_starts = self.rounds.on_ack(flight, sample.total_delivered);
+    fn update_rate(&mut self, sample: &RateSample, flight: &Flight, now: Instant) {
+        let floor = self.min_rtt.floor();
+        self.round_starts = self.rounds.on_ack(flight, sample.total_delivered, floor, now);
         self.conserves &= !self.round_starts;
         if flight.rate > 0 && (flight.rate >= self.rate() || !flight.application_limited) {
             self.rates.add(flight.rate, self.rounds.count, FILTER_ROUNDS);
@@ -316,11 +317,11 @@ impl PathModel for BbrV1Parameters {
             in_recovery: false,
             conserves: false,
             chunk: quantum(path),
-            rounds: Rounds::default(),
+            rounds: Rounds::new(now),
             round_starts: false,
             pipe: FullPipe::default(),
             rates: WindowedMax::default(),
-            min_rtt: MinRtt::new(PROBE_RTT_INTERVAL),
+            min_rtt: MinRtt::new(PROBE_RTT_INTERVAL, self.smoothed_rtt),
             aggregation: Aggregation::new(now),
             restarts: false,
         };
@@ -334,7 +335,7 @@ impl PathModel for BbrV1Parameters {
         state.initial_pacing_rate(context.path);
         let mut outcome = Outcome::Continue;
         if let Some(flight) = &sample.flight {
-            state.update_rate(sample, flight);
+            state.update_rate(sample, flight, context.now);
             let rate = state.rate();
             let round = (state.rounds.count, FILTER_ROUNDS);
             state
@@ -344,7 +345,7 @@ impl PathModel for BbrV1Parameters {
             state.leave_startup(sample, flight, context);
             state
                 .min_rtt
-                .on_sample(context.rtt(sample, self.smoothed_rtt), context.now);
+                .on_sample(sample.rtt, state.round_starts, context.now);
             outcome = state.check_probe_rtt(acked);
         }
         state.set_pacing_rate(state.phase.pacing_gain());
@@ -398,6 +399,10 @@ impl PathModel for BbrV1Parameters {
 
     fn pacing_rate(state: &BbrV1State) -> u64 {
         state.pacing_rate
+    }
+
+    fn floor(state: &BbrV1State) -> Duration {
+        state.min_rtt.floor()
     }
 
     fn probes_rtt(state: &BbrV1State) -> bool {

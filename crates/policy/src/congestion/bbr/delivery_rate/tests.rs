@@ -1,5 +1,7 @@
 //! Tests of delivery rate estimation.
 
+use core::time::Duration;
+
 use super::{DeliveryRate, bytes_in, rate_of};
 use crate::testing::{at, healthy, in_order, ms, tsn};
 use crate::{PathAck, SentOnce};
@@ -24,7 +26,7 @@ fn rate_is_what_arrives_in_a_round_trip() {
     }
     // All ten arrive together, 100 ms after the last was sent.
     let ack = acked(10_000, 10_000, 10, 10);
-    let sample = rate.on_ack(&ack, &healthy(0), at(110));
+    let sample = rate.on_ack(&ack, &healthy(0), Duration::ZERO, at(110));
     let flight = sample.flight.unwrap();
     // Sent in 9 ms, acknowledged in 109 ms: the longer time counts.
     assert_eq!(flight.rate, rate_of(10_000, ms(109)));
@@ -45,7 +47,11 @@ fn rate_of_a_full_bottleneck_is_its_own() {
         if now >= 20 && now % 2 == 0 {
             delivered += 1;
             let ack = acked((sent - delivered + 1) * 1_000, 1_000, delivered, delivered);
-            last = rate.on_ack(&ack, &path, at(now)).flight.unwrap().rate;
+            last = rate
+                .on_ack(&ack, &path, Duration::ZERO, at(now))
+                .flight
+                .unwrap()
+                .rate;
         }
         sent += 1;
         rate.on_sent(SendNumber(sent), (sent - 1 - delivered) * 1_000, 1_000, at(now));
@@ -58,14 +64,14 @@ fn an_interval_below_the_shortest_rtt_is_no_sample() {
     let mut rate = DeliveryRate::new(at(0));
     rate.on_sent(SendNumber(1), 0, 1_000, at(0));
     rate.on_sent(SendNumber(2), 1_000, 1_000, at(1));
-    let first = rate.on_ack(&acked(2_000, 1_000, 1, 0), &healthy(0), at(50));
+    let first = rate.on_ack(&acked(2_000, 1_000, 1, 0), &healthy(0), Duration::ZERO, at(50));
     assert!(first.flight.unwrap().rate > 0);
     // The second was declared lost and sent again, and its first transmission arrives 5 ms later.
     rate.on_lost(1_000, SendNumber(2));
     rate.on_sent(SendNumber(3), 0, 1_000, at(90));
     let mut ack = acked(1_000, 1_000, 3, 90);
     ack.rtt_sample = None;
-    let second = rate.on_ack(&ack, &healthy(0), at(95));
+    let second = rate.on_ack(&ack, &healthy(0), Duration::ZERO, at(95));
     assert_eq!(second.flight.unwrap().rate, 0);
 }
 
@@ -77,7 +83,7 @@ fn samples_are_limited_by_the_application_for_one_flight() {
     rate.on_sent(SendNumber(2), 1_000, 1_000, at(10));
     let path = healthy(0);
     let first = rate
-        .on_ack(&acked(2_000, 1_000, 1, 0), &path, at(20))
+        .on_ack(&acked(2_000, 1_000, 1, 0), &path, Duration::ZERO, at(20))
         .flight
         .unwrap();
     assert!(
@@ -85,14 +91,14 @@ fn samples_are_limited_by_the_application_for_one_flight() {
         "sent before there was nothing to send"
     );
     let second = rate
-        .on_ack(&acked(1_000, 1_000, 2, 10), &path, at(30))
+        .on_ack(&acked(1_000, 1_000, 2, 10), &path, Duration::ZERO, at(30))
         .flight
         .unwrap();
     assert!(second.application_limited);
     assert!(!rate.is_application_limited());
     rate.on_sent(SendNumber(3), 0, 1_000, at(40));
     let third = rate
-        .on_ack(&acked(1_000, 1_000, 3, 40), &path, at(60))
+        .on_ack(&acked(1_000, 1_000, 3, 40), &path, Duration::ZERO, at(60))
         .flight
         .unwrap();
     assert!(!third.application_limited);
@@ -106,9 +112,9 @@ fn a_flight_counts_what_was_lost_since_it_began() {
     }
     let lost = rate.on_lost(2_000, SendNumber(2)).unwrap();
     assert_eq!((lost.lost, lost.in_flight), (2_000, 2_000));
-    let sample = rate.on_ack(&acked(2_000, 2_000, 4, 4), &healthy(0), at(40));
+    let sample = rate.on_ack(&acked(2_000, 2_000, 4, 4), &healthy(0), Duration::ZERO, at(40));
     assert_eq!((sample.newly_lost, sample.flight.unwrap().lost), (2_000, 2_000));
-    let next = rate.on_ack(&acked(0, 0, 4, 4), &healthy(0), at(41));
+    let next = rate.on_ack(&acked(0, 0, 4, 4), &healthy(0), Duration::ZERO, at(41));
     assert_eq!(next.newly_lost, 0);
 }
 
@@ -118,7 +124,12 @@ fn packets_sent_long_ago_are_forgotten() {
     let path = healthy(0);
     for number in 1..=1_000 {
         rate.on_sent(SendNumber(number), 20_000, 1_000, at(number));
-        rate.on_ack(&acked(20_000, 1_000, number, number), &path, at(number + 20));
+        rate.on_ack(
+            &acked(20_000, 1_000, number, number),
+            &path,
+            Duration::ZERO,
+            at(number + 20),
+        );
     }
     // Two round trips of 20 ms, one packet a millisecond.
     assert!(rate.snapshots.len() <= 42, "{}", rate.snapshots.len());

@@ -107,7 +107,8 @@ impl BbrState {
         if !self.recent.ended {
             return;
         }
-        let allowed = mul_div(flight.in_flight, self.shortterm_threshold, 100);
+        let threshold = self.threshold_until_probe(flight.in_flight);
+        let allowed = self.allowed(flight.in_flight, threshold);
         let is_too_much = self.recent.lost_in_round && (allowed == 0 || flight.lost > allowed);
         if is_too_much && !self.phase.looks_for_more() {
             if self.bounds.rate == UNBOUNDED {
@@ -130,7 +131,7 @@ impl BbrState {
         }
         let often = self.recent.losses >= STARTUP_LOSSES;
         self.recent.losses = 0;
-        let is_high = often && path.in_recovery && self.is_too_much(flight);
+        let is_high = often && path.in_recovery && self.is_too_much(flight) && self.may_be_congestion();
         if self.phase == Phase::Startup && is_high && !self.pipe.reached {
             self.pipe.reached = true;
             self.bounds.longterm = self.product(self.rate, 100).max(self.recent.delivered);
@@ -139,7 +140,7 @@ impl BbrState {
 
     /// Whether more was lost of a flight than the threshold allows (IsInflightTooHigh).
     pub(super) fn is_too_much(&self, flight: &Flight) -> bool {
-        flight.lost > mul_div(flight.in_flight, self.loss_threshold, 100)
+        flight.lost > self.allowed(flight.in_flight, self.loss_threshold)
     }
 
     /// HandleLostPacket.
@@ -149,9 +150,11 @@ impl BbrState {
             self.recent.lost_in_round = true;
         }
         self.recent.losses += 1;
-        let Some(flight) = flight.filter(|_| self.cycle.takes_samples()) else {
+        let Some(flight) = flight else { return };
+        self.learn_losses(0, bytes, flight);
+        if !self.cycle.takes_samples() {
             return;
-        };
+        }
         if self.is_too_much(flight) {
             let inflight = self.inflight_at_loss(bytes, flight);
             self.lower_long_term(inflight, flight, context);
@@ -162,7 +165,8 @@ impl BbrState {
     fn inflight_at_loss(&self, bytes: u64, flight: &Flight) -> u64 {
         let before = flight.in_flight.saturating_sub(bytes);
         let lost_before = flight.lost.saturating_sub(bytes);
-        let allowed = mul_div(before, self.loss_threshold, 100).saturating_sub(lost_before);
+        let allowed = self.allowed(before, self.loss_threshold);
+        let allowed = allowed.saturating_sub(lost_before);
         before + mul_div(allowed, 100, 100 - self.loss_threshold.min(99))
     }
 

@@ -24,6 +24,7 @@
 
 mod bounds;
 mod cycle;
+mod loss_floor;
 mod probe_rtt;
 
 use core::time::Duration;
@@ -32,6 +33,7 @@ use anabranch_types::Instant;
 
 use self::bounds::{Bounds, Recent, UNBOUNDED};
 use self::cycle::Cycle;
+use self::loss_floor::LossFloor;
 use self::probe_rtt::ProbeRtt;
 use super::delivery_rate::{Flight, RateSample, bytes_in, rate_of};
 use super::filters::{Aggregation, FullPipe, Rounds};
@@ -55,8 +57,10 @@ pub struct BbrParameters {
     pub loss_threshold: u16,
     /// Loss in a flight above which the short-term bounds fall, in per cent; 0 for any loss, as in the draft.
     pub shortterm_threshold: u16,
-    /// Whether the minimum is that of the smoothed round-trip time, not of single samples: for paths with jitter.
+    /// Whether the minimum is that of the mean round-trip time of each round, not of single samples: for paths with jitter.
     pub smoothed_rtt: bool,
+    /// Whether the loss that stays while the path has no queue is learned, and allowed beyond both thresholds.
+    pub loss_floor: bool,
 }
 
 impl BbrParameters {
@@ -66,6 +70,7 @@ impl BbrParameters {
         loss_threshold: 2,
         shortterm_threshold: 0,
         smoothed_rtt: false,
+        loss_floor: false,
     };
 }
 
@@ -78,6 +83,11 @@ impl Default for BbrParameters {
 impl Parameters for BbrParameters {
     const LIST: &'static [Parameter] = &[
         INITIAL_PACKETS,
+        Parameter {
+            name: "loss-floor",
+            default: "off",
+            meaning: "learn the loss that stays while the path has no queue, and allow it beyond both thresholds: on or off",
+        },
         Parameter {
             name: "loss-threshold",
             default: "2",
@@ -94,6 +104,7 @@ impl Parameters for BbrParameters {
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
         Some(match name {
             "initial-packets" => Slot::number(&mut self.initial_packets, 0..=1_000),
+            "loss-floor" => Slot::text(&mut self.loss_floor),
             "loss-threshold" => Slot::number(&mut self.loss_threshold, 0..=100),
             "smoothed-rtt" => Slot::text(&mut self.smoothed_rtt),
             "shortterm-threshold" => Slot::number(&mut self.shortterm_threshold, 0..=100),
@@ -159,7 +170,6 @@ const DRAIN_ROUNDS: u64 = 3;
 pub struct BbrState {
     loss_threshold: u64,
     shortterm_threshold: u64,
-    smoothed_rtt: bool,
     phase: Phase,
     cwnd: u64,
     initial_cwnd: u64,
@@ -181,6 +191,8 @@ pub struct BbrState {
     aggregation: Aggregation,
     recent: Recent,
     bounds: Bounds,
+    /// `None` if it is not learned.
+    loss_floor: Option<LossFloor>,
     cycle: Cycle,
     probe_rtt: ProbeRtt,
     drain_began: u64,
@@ -230,8 +242,9 @@ impl BbrState {
     }
 
     /// *Updating the BBR.max_bw Max Filter*.
-    fn update_rate(&mut self, sample: &RateSample, flight: &Flight) {
-        self.round_starts = self.rounds.on_ack(flight, sample.total_delivered);
+    fn update_rate(&mut self, sample: &RateSample, flight: &Flight, now: Instant) {
+        let floor = self.min_rtt.floor();
+        self.round_starts = self.rounds.on_ack(flight, sample.total_delivered, floor, now);
         if self.round_starts {
             self.cycle.rounds += 1;
             self.was_full = [false, self.was_full[0]];
@@ -327,7 +340,8 @@ impl BbrState {
     fn update(&mut self, acked: &Observation<'_>, flight: &Flight) -> Outcome {
         let (sample, context) = (acked.sample, &acked.context);
         self.note_delivery(sample, flight);
-        self.update_rate(sample, flight);
+        self.learn_losses(sample.newly_acked, 0, flight);
+        self.update_rate(sample, flight, context.now);
         self.adapt_to_losses(flight);
         let window = if self.pipe.reached { EXTRA_ACKED_ROUNDS } else { 1 };
         let round = (self.rounds.count, window);
@@ -337,8 +351,7 @@ impl BbrState {
         self.leave_startup(context.path, flight);
         self.leave_drain(context, sample.in_flight);
         self.advance_cycle(acked, flight);
-        self.min_rtt
-            .on_sample(context.rtt(sample, self.smoothed_rtt), context.now);
+        self.min_rtt.on_sample(sample.rtt, self.round_starts, context.now);
         let outcome = self.check_probe_rtt(acked);
         self.end_delivery_round(flight);
         self.rate = self.max_rate().min(self.bounds.rate);
@@ -355,7 +368,6 @@ impl PathModel for BbrParameters {
         let mut state = BbrState {
             loss_threshold: u64::from(self.loss_threshold),
             shortterm_threshold: u64::from(self.shortterm_threshold),
-            smoothed_rtt: self.smoothed_rtt,
             phase: Phase::Startup,
             cwnd: initial,
             initial_cwnd: initial,
@@ -363,15 +375,16 @@ impl PathModel for BbrParameters {
             pacing_rate: 0,
             in_recovery: false,
             chunk: quantum(path),
-            rounds: Rounds::default(),
+            rounds: Rounds::new(now),
             round_starts: false,
             pipe: FullPipe::default(),
             max_rates: [0; 2],
             rate: 0,
-            min_rtt: MinRtt::new(PROBE_RTT_INTERVAL),
+            min_rtt: MinRtt::new(PROBE_RTT_INTERVAL, self.smoothed_rtt),
             aggregation: Aggregation::new(now),
             recent: Recent::default(),
             bounds: Bounds::default(),
+            loss_floor: self.loss_floor.then(LossFloor::default),
             cycle: Cycle::new(now),
             probe_rtt: ProbeRtt::default(),
             drain_began: 0,
@@ -433,6 +446,10 @@ impl PathModel for BbrParameters {
 
     fn pacing_rate(state: &BbrState) -> u64 {
         state.pacing_rate
+    }
+
+    fn floor(state: &BbrState) -> Duration {
+        state.min_rtt.floor()
     }
 
     fn probes_rtt(state: &BbrState) -> bool {

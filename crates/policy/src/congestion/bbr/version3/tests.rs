@@ -141,7 +141,7 @@ fn one_path_at_a_time_probes_the_rtt() {
     }
     for path in &paths {
         let state = bbr.model_mut(path.id);
-        state.min_rtt.on_sample(Some(ms(10)), Instant::ZERO);
+        state.min_rtt.on_sample(Some(ms(10)), true, Instant::ZERO);
     }
     let now = Instant::ZERO + ms(6_000);
     for (number, path) in paths.iter().enumerate() {
@@ -177,6 +177,55 @@ fn random_losses_below_the_threshold_leave_the_rate() {
     }
     let goodput = (pipe.delivered() - begin.1) / 20;
     assert!(goodput > RATE * 90 / 100, "{goodput} of {RATE}");
+}
+
+const LEARNING: BbrParameters = BbrParameters {
+    loss_floor: true,
+    ..BbrParameters::DEFAULT
+};
+
+/// What a pipe with each `lose_each`th packet lost delivers in 20 s from its first Cruise on, in bytes per second.
+fn goodput(parameters: BbrParameters, lose_each: u64) -> u64 {
+    let mut pipe = Pipe::new(parameters);
+    pipe.lose_each = Some(lose_each);
+    until(&mut pipe, Phase::Cruise, ms(8_000));
+    let begin = (pipe.now, pipe.delivered());
+    while pipe.now < begin.0 + Duration::from_secs(20) {
+        pipe.step();
+    }
+    (pipe.delivered() - begin.1) / 20
+}
+
+#[test]
+fn random_losses_above_the_threshold_leave_the_rate_with_a_loss_floor() {
+    let (learned, draft) = (goodput(LEARNING, 20), goodput(BbrParameters::DEFAULT, 20));
+    assert!(learned > RATE * 85 / 100, "{learned} of {RATE}");
+    assert!(draft < learned * 3 / 4, "{draft} of {learned}");
+}
+
+#[test]
+fn losses_of_a_full_queue_make_no_loss_floor() {
+    let mut pipe = Pipe::new(LEARNING);
+    pipe.queue = PRODUCT / 4;
+    until(&mut pipe, Phase::Cruise, ms(8_000));
+    let end = pipe.now + Duration::from_secs(20);
+    while pipe.now < end {
+        pipe.step();
+    }
+    let allowed = pipe.state().allowed(PRODUCT, 0);
+    assert!(allowed < PRODUCT / 100, "{allowed} of {PRODUCT}");
+    assert_ne!(pipe.state().bounds.longterm, UNBOUNDED);
+}
+
+#[test]
+fn no_loss_floor_allows_more_than_a_fifth() {
+    let mut pipe = Pipe::new(LEARNING);
+    pipe.lose_each = Some(2);
+    let end = pipe.now + Duration::from_secs(20);
+    while pipe.now < end {
+        pipe.step();
+        assert!(pipe.state().allowed(PRODUCT, 2) <= PRODUCT / 5);
+    }
 }
 
 #[test]
