@@ -280,6 +280,7 @@ impl Addresses {
     //= rfc5061 4.1.1-4, 5.1-1, 5.1.1-1, 5.1.1-2, 5.1-2, 5.1-3, 5.1-4, 5.1-6, 5.3.2-1
     /// Makes the next ASCONF of the queued changes if none is outstanding, and updates the paths. To be called before sending if
     /// [`Addresses::needs_advance`].
+    #[cold]
     pub(crate) fn advance(&mut self, transfer: &mut Transfer, now: Instant) -> Effects {
         let mut effects = Effects::default();
         if mem::take(&mut self.is_unsettled) {

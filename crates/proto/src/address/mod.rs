@@ -206,6 +206,7 @@ impl Addresses {
     //= rfc4895 6.2-1
     //= rfc5061 4.1.1-2, 4.1.2-1
     /// Writes what is due into a packet of its own, because the HMAC of AUTH covers all later chunks.
+    #[cold]
     pub(crate) fn write(
         &mut self,
         due: Due,

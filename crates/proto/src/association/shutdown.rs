@@ -105,6 +105,7 @@ pub(crate) fn restart_t2(state: &mut State, transfer: &mut Transfer, now: Instan
 
 //= rfc9260 3.3.8-1, 3.3.9-1, 4-11, 9.2-1, 9.2-15, 9.2-16, 9.2-24
 /// Advances the shutdown: SHUTDOWN or SHUTDOWN ACK is sent when all data is acknowledged. T5-shutdown-guard starts with SHUTDOWN.
+#[cold]
 pub(crate) fn advance(
     state: &mut State,
     control: &mut Control,

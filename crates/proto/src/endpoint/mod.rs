@@ -228,6 +228,7 @@ impl Endpoint {
 
     /// Handles a packet whose chunk `at`, before which there is only an AUTH chunk, is an INIT or COOKIE ECHO; returns whether it
     /// belongs to this endpoint.
+    #[inline(never)]
     fn handle_set_up(&mut self, inbound: &Inbound<'_>, at: usize) -> bool {
         if !is_unicast(&inbound.arrival) {
             return false;
@@ -282,20 +283,7 @@ impl Endpoint {
         let packet = inbound.packet;
         // A packet with a reflected tag (RFC 9260 §8.5.1 B, C) is matched by its addresses.
         let by_tag = self.index.directory.with_tag(packet.header().tag);
-        let expects = |id: &AssociationId| {
-            let slot = self.slots.get(id);
-            slot.is_some_and(|slot| slot.association.expects(packet))
-        };
-        let reflected = |id: &AssociationId| {
-            let slot = self.slots.get(id);
-            slot.is_some_and(|slot| slot.association.peer.tag == packet.header().tag)
-        };
-        let found = by_tag.or_else(|| {
-            let listed = || self.index.directory.with(inbound.correspondent());
-            let there = || listed().take(MAX_NAMESAKES).filter(expects);
-            // Several associations may list the address.
-            there().find(reflected).or_else(|| there().next())
-        });
+        let found = by_tag.or_else(|| self.with_address_of(inbound));
         let Some(slot) = found.and_then(|id| self.slots.get_mut(&id)) else {
             return false;
         };
@@ -317,6 +305,24 @@ impl Endpoint {
         }
         self.index.follow(slot);
         true
+    }
+
+    /// The association to which a packet with an unknown tag belongs by its addresses.
+    #[cold]
+    fn with_address_of(&self, inbound: &Inbound<'_>) -> Option<AssociationId> {
+        let packet = inbound.packet;
+        let expects = |id: &AssociationId| {
+            let slot = self.slots.get(id);
+            slot.is_some_and(|slot| slot.association.expects(packet))
+        };
+        let reflected = |id: &AssociationId| {
+            let slot = self.slots.get(id);
+            slot.is_some_and(|slot| slot.association.peer.tag == packet.header().tag)
+        };
+        let listed = || self.index.directory.with(inbound.correspondent());
+        let there = || listed().take(MAX_NAMESAKES).filter(expects);
+        // Several associations may list the address.
+        there().find(reflected).or_else(|| there().next())
     }
 
     /// Handles a packet that was too large for `path`: the local interface refused it, or a router reported it. `largest` is the

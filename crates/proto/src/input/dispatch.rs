@@ -36,27 +36,30 @@ pub(super) fn chunks(
             association.counters.packets_dropped += 1;
             break;
         };
-        let (extensions, authentication) = (&association.extensions, association.authentication.as_deref());
-        match guard.admit(extensions, authentication, (&raw, &chunk), packet) {
-            Admission::Granted => {
-                if let Chunk::Auth(auth) = &chunk
-                    && let Some(authentication) = &mut association.authentication
-                    && authentication.peer_uses(auth.key)
-                {
-                    association.events.push(Event::PeerAuthenticationKey(auth.key));
+        if association.authentication.is_some() {
+            let (extensions, authentication) =
+                (&association.extensions, association.authentication.as_deref());
+            match guard.admit(extensions, authentication, (&raw, &chunk), packet) {
+                Admission::Granted => {
+                    if let Chunk::Auth(auth) = &chunk
+                        && let Some(authentication) = &mut association.authentication
+                        && authentication.peer_uses(auth.key)
+                    {
+                        association.events.push(Event::PeerAuthenticationKey(auth.key));
+                    }
                 }
-            }
-            Admission::Skipped => continue,
-            Admission::Denied => break,
-            Admission::Forged => {
-                association.counters.packets_dropped += 1;
-                break;
-            }
-            Admission::UnsupportedHmac(hmac) => {
-                association.counters.packets_dropped += 1;
-                let cause = Cause::UnsupportedHmac(hmac);
-                association.control.report(CauseWriter::one(cause));
-                break;
+                Admission::Skipped => continue,
+                Admission::Denied => break,
+                Admission::Forged => {
+                    association.counters.packets_dropped += 1;
+                    break;
+                }
+                Admission::UnsupportedHmac(hmac) => {
+                    association.counters.packets_dropped += 1;
+                    let cause = Cause::UnsupportedHmac(hmac);
+                    association.control.report(CauseWriter::one(cause));
+                    break;
+                }
             }
         }
         match chunk {

@@ -34,6 +34,7 @@ impl Guard {
     //= rfc4895 5.1-7, 6.3-1, 6.3-3, 6.3-4, 6.3-8, 6.3-15
     //= rfc5061 4.1.1-3, 4.1.2-2, 5.2-2, 5.2-3
     /// Checks the next chunk, given decoded and raw.
+    #[inline(never)]
     pub(super) fn admit(
         &mut self,
         extensions: &Extensions,
@@ -41,8 +42,7 @@ impl Guard {
         (raw, chunk): (&RawChunk<'_>, &Chunk<'_>),
         packet: &Packet<'_>,
     ) -> Admission {
-        let agreed = extensions.agreed(kind::AUTH);
-        let Some(authentication) = authentication.filter(|_| agreed) else {
+        let Some(authentication) = authentication.filter(|_| extensions.agreed(kind::AUTH)) else {
             return Admission::Granted;
         };
         let Chunk::Auth(auth) = chunk else {

@@ -20,8 +20,19 @@ impl Association {
     //= rfc9260 9.1-5
     /// Handles a packet for this association.
     pub(crate) fn handle_packet(&mut self, now: Instant, arrival: &PathAddr, ecn: Ecn, packet: &Packet<'_>) {
-        let located = verify::admits(self, arrival, packet).then(|| self.locate(now, arrival, packet));
-        let Some(path) = located.flatten() else {
+        let located = if verify::admits(self, arrival, packet) {
+            match self.transfer.paths.arrived(arrival) {
+                Arrived::On(path) => {
+                    self.transfer.paths.path_mut(path).heard_at = Some(now);
+                    Some(path)
+                }
+                Arrived::Rebound(path) => self.locate(now, arrival, packet, Some(path)),
+                Arrived::Unknown => self.locate(now, arrival, packet, None),
+            }
+        } else {
+            None
+        };
+        let Some(path) = located else {
             self.counters.packets_dropped += 1;
             return;
         };
@@ -53,16 +64,15 @@ impl Association {
     }
 
     //= rfc5061 5.3.2-2
-    /// The path of a packet with the right tag.
-    fn locate(&mut self, now: Instant, arrival: &PathAddr, packet: &Packet<'_>) -> Option<PathId> {
-        let known = match self.transfer.paths.arrived(arrival) {
-            Arrived::On(path) => {
-                self.transfer.paths.path_mut(path).heard_at = Some(now);
-                return Some(path);
-            }
-            Arrived::Rebound(path) => Some(path),
-            Arrived::Unknown => None,
-        };
+    /// The path of a packet with the right tag from an unknown address, or from another port of the remote address of `known`.
+    #[cold]
+    fn locate(
+        &mut self,
+        now: Instant,
+        arrival: &PathAddr,
+        packet: &Packet<'_>,
+        known: Option<PathId>,
+    ) -> Option<PathId> {
         if known.is_none()
             && self.addresses.has_waiting_pairs()
             && let Some(path) = self.addresses.admit_waiting(&mut self.transfer, arrival, now)

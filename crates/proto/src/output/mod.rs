@@ -122,6 +122,7 @@ impl Association {
 }
 
 /// Describes one packet of `size` bytes on `path`.
+#[inline]
 fn transmit(association: &Association, path: PathId, size: usize) -> Transmit {
     Transmit::one(association.transfer.paths.path(path).addr, size)
 }

@@ -83,6 +83,7 @@ pub(super) fn write(
 }
 
 //= rfc9260 3.2.2-3, 3.3.11-2, 5.1-7, 5.4-5, 5.4-6, 5.4-7
+#[cold]
 fn write_cookie(
     state: &State,
     addresses: &Addresses,
@@ -128,7 +129,9 @@ fn write_bundle(
     now: Instant,
 ) -> Effects {
     if plan.has_control {
-        write_slots(state, control, transfer, plan.path, packet);
+        if control.is_waiting() {
+            write_slots(state, control, transfer, plan.path, packet);
+        }
         transfer.write_due_heartbeat(plan.path, packet, now);
         transfer.write_forward(plan.path, packet, now);
         transfer.write_cwr(plan.path, packet, now);
@@ -145,6 +148,7 @@ fn write_bundle(
 
 //= rfc9260 3.3.7-1, 3.3.7-2, 8.5.1-4, 8.5.1-8, 8.5.1-9, 9.1-2, 9.1-3
 /// Writes the last packet of an ended association; returns its path and length.
+#[cold]
 pub(super) fn final_chunk(
     association: &Association,
     chunk: FinalChunk,
@@ -173,6 +177,7 @@ pub(super) fn final_chunk(
 }
 
 /// Writes an ASCONF ACK to an address that no path leads to, and returns its length.
+#[cold]
 pub(super) fn repeated_answer(
     association: &Association,
     answer: &OutboundAsconfAck,
@@ -215,6 +220,7 @@ fn non_renegable(association: &Association) -> NonRenegable {
 //= rfc9260 3.3.12-1, 5.1.5-6, 5.1.5-8, 5.1-9, 9.2-2, 12.4-2
 /// Writes queued control chunks. Those that do not fit are dropped, as the network might drop them: one end or the other repeats
 /// each of them.
+#[cold]
 fn write_slots(
     state: &State,
     control: &mut Control,

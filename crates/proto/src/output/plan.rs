@@ -8,7 +8,6 @@ use anabranch_types::{Instant, PathId};
 use crate::address::{Addresses, Due};
 use crate::association::{Control, State};
 use crate::reconfig::Reconfig;
-use crate::recv::SackWanted;
 use crate::transfer::{DataPlan, Transfer};
 
 /// The plan of the next packet.
@@ -127,19 +126,20 @@ fn bundle(
     transfer: &mut Transfer,
     now: Instant,
 ) -> Option<TransmitPlan> {
-    let (sack_wanted, sack_path) = transfer.sack_wanted(now);
+    let due_sack = transfer.due_sack(now);
     let reconfig = || reconfig.and_then(|reconfig| reconfig.due_on(&transfer.paths));
     let control = control_path(control, transfer, now).or_else(reconfig);
-    let urgent = control.or_else(|| sack_path.filter(|_| sack_wanted == SackWanted::Must));
+    let urgent = control.or(due_sack);
     let data = state.sends_data().then(|| transfer.plan_data(now)).flatten();
     let path = urgent.or_else(|| data.map(|(path, _)| path))?;
     let data = data.filter(|(wanted, _)| *wanted == path).map(|(_, data)| data);
     let oversize = data.and_then(|data| transfer.oversize(path, data));
+    let sack = due_sack.or_else(|| transfer.delayed_sack(now));
     Some(TransmitPlan {
         path,
         lead: None,
         has_control: urgent.is_some(),
-        sack: sack_path == Some(path) && (oversize.is_none() || urgent.is_some()),
+        sack: sack == Some(path) && (oversize.is_none() || urgent.is_some()),
         data: data.filter(|_| oversize.is_none() || urgent.is_none()),
         oversize: oversize.filter(|_| urgent.is_none()),
     })

@@ -318,9 +318,8 @@ impl PathSet {
 
     /// The first path on which a heartbeat is due.
     pub(crate) fn heartbeat_due(&self, now: Instant) -> Option<PathId> {
-        let mut all = self.iter();
-        let due = all.find(|(_, path)| path.heartbeat.is_due(now));
-        due.map(|(facts, _)| facts.id)
+        let at = self.inner.iter().position(|path| path.heartbeat.is_due(now))?;
+        Some(self.facts[at].id)
     }
 
     /// The first path on which a tail loss probe is due.
@@ -380,6 +379,10 @@ impl PathSet {
             facts.is_usable() && facts.errors == 0 && !departing.contains(&path.addr.local)
         };
         self.iter().find(works).map(|(facts, _)| facts.id)
+    }
+
+    pub(crate) fn any_usable(&self) -> bool {
+        self.facts.iter().any(PathFacts::is_usable)
     }
 
     pub(crate) fn usable_count(&self) -> u32 {

@@ -249,11 +249,17 @@ impl Receiver {
     }
 
     /// Whether the next packet carries a SACK, also for a window update after the application has received messages.
+    #[inline]
     pub(crate) fn sack_wanted(&self, now: Instant) -> SackWanted {
         match self.schedule.wanted(now) {
             SackWanted::No | SackWanted::May if self.window.update_is_due() => SackWanted::Must,
             wanted => wanted,
         }
+    }
+
+    /// Whether there is a delayed SACK, which the next packet carries.
+    pub(crate) fn sack_is_delayed(&self, now: Instant) -> bool {
+        self.schedule.wanted(now) == SackWanted::May
     }
 
     /// The time at which a delayed SACK becomes due; `None` if there is none or one is due already.

@@ -189,15 +189,19 @@ impl Window {
     //= rfc9260 6.2-6, 6.2-12, 6.2-13, 6.2-24
     /// Whether a window update is due (RFC 9260 §6.2): the window was nearly closed and has opened, or it has opened by a quarter
     /// of the buffer. A closed window that has opened as far as it can without the peer is advertised in any case.
+    #[inline]
     pub(super) fn update_is_due(&self) -> bool {
-        let believed = self.believed();
-        let growth = self.room().saturating_sub(believed);
-        if !self.unread && believed == 0 && growth > 0 {
-            return true;
-        }
-        let hardly_open = believed < self.worthwhile();
-        let step = if hardly_open { 0 } else { self.capacity.div_ceil(4) };
-        growth >= step.max(self.worthwhile())
+        let (believed, worthwhile) = (self.believed(), self.worthwhile());
+        let least = if believed >= worthwhile {
+            self.capacity.div_ceil(4).max(worthwhile)
+        } else if believed == 0 && !self.unread {
+            1
+        } else {
+            worthwhile
+        };
+        // Each packet asks, so what memory leaves of the room is computed only if the rest of it suffices.
+        let most = self.capacity.saturating_sub(self.payload);
+        most >= believed + least && self.room() >= believed + least
     }
 
     /// The window as the peer knows it: the advertised window less data received since.

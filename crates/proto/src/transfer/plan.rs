@@ -94,7 +94,8 @@ impl Transfer {
         }
         // No new data may be sent although data is queued: buffers or the peer's window are full. Chunk rescheduling can help then,
         // and schedulers such as BLEST learn from it.
-        if !is_lost && !self.sender.may_send_new() {
+        let may_send_new = self.sender.may_send_new();
+        if !is_lost && !may_send_new {
             if self.sender.has_unsent() {
                 self.policies.path_scheduler.on_blocked();
             }
@@ -103,7 +104,7 @@ impl Transfer {
         }
         let scheduler = &mut *self.policies.stream_scheduler;
         scheduler.observe(self.paths.facts(), now);
-        if self.paths.usable_count() == 0 {
+        if !self.paths.any_usable() {
             return self.dormant();
         }
         if is_lost {
@@ -113,11 +114,15 @@ impl Transfer {
             }
         }
         self.refresh_sendable(Purpose::New, now);
+        if !may_send_new {
+            return Decision::Nothing;
+        }
         self.new_data(now)
     }
 
     /// Plans a tail loss probe on `path`, which may exceed the congestion window by one packet (RFC 8985 §7.3): new data if the peer's
     /// window allows it, otherwise the chunk sent last. `None` if the path is unusable or its tail is no longer in flight.
+    #[cold]
     fn tail_probe(&mut self, path: PathId) -> Option<DataPlan> {
         let facts = self.paths.fact_mut(path);
         if !facts.is_usable() || facts.in_flight == 0 {
@@ -134,6 +139,7 @@ impl Transfer {
 
     /// Plans data while no path is known to work. RFC 9260 §8.2 leaves this to the implementation; RFC 7829 §5.1 takes the path with
     /// the fewest errors when all are potentially failed. That path is tried within its congestion window.
+    #[cold]
     fn dormant(&mut self) -> Decision {
         let Some(path) = last_resort(self.paths.facts()) else {
             return Decision::Nothing;
@@ -159,6 +165,7 @@ impl Transfer {
 
     /// The first lost chunk for which the retransmission policy returns a path that can take data. If the policy has no path for a
     /// chunk, it has none for other chunks lost on the same path, so these are skipped; chunks lost on other paths need not wait.
+    #[inline(never)]
     fn retransmission(&mut self) -> Option<(PathId, DataPlan)> {
         let mut candidate = self.sender.next_lost();
         while let Some(chunk) = candidate {
@@ -207,9 +214,6 @@ impl Transfer {
 
     /// Asks the path scheduler for the path of new data, within the peer's window (RFC 9260 §6.1 A).
     fn new_data(&mut self, now: Instant) -> Decision {
-        if !self.sender.may_send_new() {
-            return Decision::Nothing;
-        }
         if !self.window_permits() {
             return Decision::WindowIsShut;
         }

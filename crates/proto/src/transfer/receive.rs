@@ -12,6 +12,7 @@ use crate::violation::Violation;
 
 impl Transfer {
     /// Adds a part of a chunk. Returns the whole chunk if this part completes it.
+    #[cold]
     pub(crate) fn take_part(&mut self, part: &Part<'_>) -> Option<Vec<u8>> {
         let whole = self.parts.make_mut().take(part);
         self.parts.release_if_idle();

@@ -42,16 +42,19 @@ impl Transfer {
         path.sacks_doubted = false;
     }
 
-    /// Whether a SACK is sent, and on which path: the one over which the peer has requested it by the I bit, otherwise that of the
-    /// policy.
-    pub(crate) fn sack_wanted(&mut self, now: Instant) -> (SackWanted, Option<PathId>) {
+    /// The path of a SACK that is due: the one over which the peer has requested it by the I bit, otherwise that of the policy.
+    pub(crate) fn due_sack(&mut self, now: Instant) -> Option<PathId> {
         if let Some(asked) = self.paths.sack_asked() {
-            return (SackWanted::Must, Some(asked));
+            return Some(asked);
         }
-        match self.receiver.sack_wanted(now) {
-            SackWanted::No => (SackWanted::No, None),
-            wanted => (wanted, self.sack_path()),
-        }
+        let is_due = self.receiver.sack_wanted(now) == SackWanted::Must;
+        is_due.then(|| self.sack_path()).flatten()
+    }
+
+    /// The path of a delayed SACK, which is bundled with a packet that is sent there anyway.
+    pub(crate) fn delayed_sack(&mut self, now: Instant) -> Option<PathId> {
+        let is_delayed = self.receiver.sack_is_delayed(now);
+        is_delayed.then(|| self.sack_path()).flatten()
     }
 
     //= rfc9260 5.4-2
