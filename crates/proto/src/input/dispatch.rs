@@ -5,8 +5,9 @@ use anabranch_wire::chunk::kind;
 use anabranch_wire::{Cause, CauseWriter, Chunk, Chunks, ErrorChunk, Packet, RawChunk, UnknownAction};
 
 use super::guard::{Admission, Guard};
+use crate::address::Addresses;
 use crate::association::Control;
-use crate::association::{Association, CloseReason, Event, PeerError, State, close};
+use crate::association::{Association, CloseReason, Event, Events, PeerError, State, close};
 use crate::extensions::Extensions;
 use crate::handshake;
 use crate::reconfig::{Limits, Reconfig};
@@ -138,7 +139,12 @@ fn one(
                 association.end(reason, None);
             }
         }
-        Chunk::Error(chunk) => on_error(association, now, &chunk),
+        Chunk::Error(chunk) => {
+            let (addresses, events) = (&mut association.addresses, &mut association.events);
+            if on_error(state, addresses, events, &chunk) {
+                handshake::on_stale_cookie(association, now);
+            }
+        }
         Chunk::Shutdown(chunk) => association.on_shutdown(now, path, chunk),
         //= rfc9260 3.3.13-1, 9.2-21, 9.2-30
         // All data of the peer is acknowledged, too: SHUTDOWN COMPLETE is sent and the association ends.
@@ -253,20 +259,19 @@ fn on_data(
 }
 
 //= rfc9260 5.2.6-1, 5.2.6-2
-/// Handles an ERROR chunk (RFC 9260 §3.3.10).
-fn on_error(association: &mut Association, now: Instant, chunk: &ErrorChunk<'_>) {
+/// Handles an ERROR chunk (RFC 9260 §3.3.10); returns whether our cookie is stale.
+fn on_error(state: &State, addresses: &mut Addresses, events: &mut Events, chunk: &ErrorChunk<'_>) -> bool {
     for cause in chunk.causes.iter().flatten().take(MAX_CAUSES) {
-        let Ok(cause) = cause.decode() else { return };
-        let waiting = matches!(association.state, State::CookieEchoed(..));
-        if matches!(cause, Cause::StaleCookie { .. }) && waiting {
-            handshake::on_stale_cookie(association, now);
-            return;
+        let Ok(cause) = cause.decode() else { return false };
+        if matches!(cause, Cause::StaleCookie { .. }) && matches!(state, State::CookieEchoed(..)) {
+            return true;
         }
         if let Cause::UnrecognizedChunk(chunk) = cause {
-            association.addresses.on_unrecognized(chunk);
+            addresses.on_unrecognized(chunk);
         }
-        association.events.push(Event::PeerError(PeerError::of(&cause)));
+        events.push(Event::PeerError(PeerError::of(&cause)));
     }
+    false
 }
 
 //= rfc3758 3.3.1-1, 3.3.2-3

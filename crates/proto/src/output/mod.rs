@@ -59,30 +59,14 @@ impl Association {
         buffer: &mut Vec<u8>,
         max_segments: usize,
     ) -> Option<Transmit> {
-        if self.state.is_shutdown_due() {
-            let (state, control) = (&mut self.state, &mut self.control);
-            shutdown::advance(state, control, &mut self.transfer, self.config.rto().max, now);
-        }
-        if self.addresses.needs_advance() && self.state.changes_addresses() {
-            let effects = self.addresses.advance(&mut self.transfer, now);
-            self.apply(effects);
-        }
-        if self.reconfig.is_some() || self.transfer.abandons() {
-            let told = (&mut self.owed, &mut self.events);
-            let effects = advance_streams(self.reconfig.as_deref_mut(), &mut self.transfer, told, now);
-            self.apply(effects);
-        }
-        if self.control.has_final_chunk()
-            && let Some(chunk) = self.control.take_final_chunk()
-        {
-            let (path, size) = packet::final_chunk(self, chunk, buffer);
-            return Some(transmit(self, path, size));
-        }
-        if self.addresses.has_repeated()
-            && let Some((path, answer)) = self.addresses.take_repeated()
-            && let Some(size) = packet::repeated_answer(self, &answer, buffer)
-        {
-            return Some(Transmit::one(path, size));
+        let has_rare_step = self.state.is_shutdown_due()
+            || self.addresses.needs_advance()
+            || self.reconfig.is_some()
+            || self.transfer.abandons()
+            || self.control.has_final_chunk()
+            || self.addresses.has_repeated();
+        if has_rare_step && let Some(transmit) = self.take_rare_step(now, buffer) {
+            return Some(transmit);
         }
         let (plan, first) = loop {
             let header = packet::header(self, self.peer.tag);
@@ -119,6 +103,32 @@ impl Association {
             ..transmit(self, plan.path, size)
         })
     }
+
+    /// What comes before the plan of a packet and is rare: the shutdown, changes of addresses and streams, abandoned messages, and
+    /// packets that no plan makes.
+    #[cold]
+    fn take_rare_step(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        if self.state.is_shutdown_due() {
+            let (state, control) = (&mut self.state, &mut self.control);
+            shutdown::advance(state, control, &mut self.transfer, self.config.rto().max, now);
+        }
+        if self.addresses.needs_advance() && self.state.changes_addresses() {
+            let effects = self.addresses.advance(&mut self.transfer, now);
+            self.apply(effects);
+        }
+        if self.reconfig.is_some() || self.transfer.abandons() {
+            let told = (&mut self.owed, &mut self.events);
+            let effects = advance_streams(self.reconfig.as_deref_mut(), &mut self.transfer, told, now);
+            self.apply(effects);
+        }
+        if let Some(chunk) = self.control.take_final_chunk() {
+            let (path, size) = packet::final_chunk(self, chunk, buffer);
+            return Some(transmit(self, path, size));
+        }
+        let (path, answer) = self.addresses.take_repeated()?;
+        let size = packet::repeated_answer(self, &answer, buffer)?;
+        Some(Transmit::one(path, size))
+    }
 }
 
 /// Describes one packet of `size` bytes on `path`.
@@ -152,7 +162,6 @@ fn is_marked_alike(association: &Association, plan: &TransmitPlan, other: &Trans
 }
 
 /// Abandons messages whose limits are reached, and performs changes of streams that waited for data.
-#[cold]
 fn advance_streams(
     reconfig: Option<&mut Reconfig>,
     transfer: &mut Transfer,
