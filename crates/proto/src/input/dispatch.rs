@@ -6,8 +6,8 @@ use anabranch_wire::{Cause, CauseWriter, Chunk, Chunks, ErrorChunk, Packet, RawC
 
 use super::guard::{Admission, Guard};
 use crate::address::Addresses;
-use crate::association::Control;
-use crate::association::{Association, CloseReason, Event, Events, PeerError, State, close};
+use crate::association::{Association, CloseReason, Control, Event, Events, PeerError, State, close};
+use crate::auth::Authentication;
 use crate::extensions::Extensions;
 use crate::handshake;
 use crate::reconfig::{Limits, Reconfig};
@@ -37,30 +37,23 @@ pub(super) fn chunks(
             association.counters.packets_dropped += 1;
             break;
         };
-        if association.authentication.is_some() {
-            let (extensions, authentication) =
-                (&association.extensions, association.authentication.as_deref());
-            match guard.admit(extensions, authentication, (&raw, &chunk), packet) {
-                Admission::Granted => {
-                    if let Chunk::Auth(auth) = &chunk
-                        && let Some(authentication) = &mut association.authentication
-                        && authentication.peer_uses(auth.key)
-                    {
-                        association.events.push(Event::PeerAuthenticationKey(auth.key));
-                    }
-                }
+        if let Some(authentication) = &mut association.authentication {
+            let reports = Reports {
+                packets_dropped: &mut association.counters.packets_dropped,
+                control: &mut association.control,
+                events: &mut association.events,
+            };
+            let extensions = &association.extensions;
+            match admit(
+                &mut guard,
+                (extensions, authentication),
+                (&raw, &chunk),
+                packet,
+                reports,
+            ) {
+                Admission::Granted => {}
                 Admission::Skipped => continue,
-                Admission::Denied => break,
-                Admission::Forged => {
-                    association.counters.packets_dropped += 1;
-                    break;
-                }
-                Admission::UnsupportedHmac(hmac) => {
-                    association.counters.packets_dropped += 1;
-                    let cause = Cause::UnsupportedHmac(hmac);
-                    association.control.report(CauseWriter::one(cause));
-                    break;
-                }
+                _ => break,
             }
         }
         match chunk {
@@ -85,6 +78,42 @@ pub(super) fn chunks(
         }
     }
     Ok(carried_data)
+}
+
+/// Where the check of authentication reports to.
+struct Reports<'a> {
+    packets_dropped: &'a mut u64,
+    control: &'a mut Control,
+    events: &'a mut Events,
+}
+
+/// Checks whether the next chunk may be handled where chunks may have to be authenticated. Reports what is wrong with an AUTH chunk, and
+/// a new key of the peer.
+fn admit(
+    guard: &mut Guard,
+    (extensions, authentication): (&Extensions, &mut Authentication),
+    (raw, chunk): (&RawChunk<'_>, &Chunk<'_>),
+    packet: &Packet<'_>,
+    reports: Reports<'_>,
+) -> Admission {
+    let admission = guard.admit(extensions, Some(authentication), (raw, chunk), packet);
+    match admission {
+        Admission::Granted => {
+            if let Chunk::Auth(auth) = chunk
+                && authentication.peer_uses(auth.key)
+            {
+                reports.events.push(Event::PeerAuthenticationKey(auth.key));
+            }
+        }
+        Admission::Skipped | Admission::Denied => {}
+        Admission::Forged => *reports.packets_dropped += 1,
+        Admission::UnsupportedHmac(hmac) => {
+            *reports.packets_dropped += 1;
+            let cause = Cause::UnsupportedHmac(hmac);
+            reports.control.report(CauseWriter::one(cause));
+        }
+    }
+    admission
 }
 
 /// Handles one chunk without user data; returns whether the next one is handled.

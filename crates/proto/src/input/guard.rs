@@ -34,7 +34,6 @@ impl Guard {
     //= rfc4895 5.1-7, 6.3-1, 6.3-3, 6.3-4, 6.3-8, 6.3-15
     //= rfc5061 4.1.1-3, 4.1.2-2, 5.2-2, 5.2-3
     /// Checks the next chunk, given decoded and raw.
-    #[inline(never)]
     pub(super) fn admit(
         &mut self,
         extensions: &Extensions,

@@ -333,10 +333,11 @@ impl PathSet {
 
     /// The path on which an MTU probe is due, and the length of its SCTP packet.
     pub(crate) fn mtu_probe_due(&self, now: Instant) -> Option<(PathId, u16)> {
-        let mut tried = self.iter().filter(|(facts, _)| self.tries_sizes(facts));
-        tried.find_map(|(facts, path)| {
+        let mut paths = self.iter();
+        paths.find_map(|(facts, path)| {
             let size = path.mtu.as_ref()?.due(now)?;
-            Some((facts.id, max_packet(&path.addr, size) - self.reserved))
+            let probe = || (facts.id, max_packet(&path.addr, size) - self.reserved);
+            self.tries_sizes(facts).then(probe)
         })
     }
 
