@@ -13,8 +13,9 @@ use anabranch_wire::parameter::kind::PADDING;
 use anabranch_wire::{CommonHeader, OutboundInit, PacketBuilder, ParameterWriter};
 
 use crate::address::{Addresses, listed};
-use crate::association::{Association, CloseReason, Control, Retry, State};
+use crate::association::{Association, Control, Retry, State};
 use crate::auth::{Authentication, KeyVector};
+use crate::config::AssociationConfig;
 use crate::extensions::Extensions;
 use crate::path::PathSet;
 use crate::transfer::{HEARTBEAT_LEN, Transfer};
@@ -158,23 +159,21 @@ fn in_turn(paths: &PathSet, number: u16, may_go: impl Fn(PathId) -> bool) -> Pat
 }
 
 /// Handles a Stale Cookie error: the handshake starts again (RFC 9260 §5.2.6). The number of restarts is limited, in case the peer
-/// finds every cookie stale.
-pub(crate) fn on_stale_cookie(association: &mut Association, now: Instant) {
-    let State::CookieEchoed(echo) = &association.state else {
-        return;
+/// finds every cookie stale. Returns whether an INIT is to be sent again; otherwise the handshake has failed.
+pub(crate) fn on_stale_cookie(state: &mut State, config: &AssociationConfig, now: Instant) -> bool {
+    let State::CookieEchoed(echo) = state else {
+        return false;
     };
     let retry = echo.retry;
-    if retry.begun_again >= association.config.max_init_retransmits {
-        association.end(CloseReason::NoAnswer, Some(Vec::new()));
-        return;
+    if retry.begun_again >= config.max_init_retransmits {
+        return false;
     }
     let mut again = Retry {
-        timeout: association.config.rto().initial,
+        timeout: config.rto().initial,
         begun_again: retry.begun_again + 1,
         ..retry
     };
-    again.repeat(association.config.rto().max, now);
-    association.state = State::CookieWait(Box::new(again));
-    let path = association.transfer.paths.best();
-    association.control.send_handshake(path);
+    again.repeat(config.rto().max, now);
+    *state = State::CookieWait(Box::new(again));
+    true
 }

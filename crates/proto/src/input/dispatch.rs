@@ -1,11 +1,12 @@
 //! Dispatch of the chunks of a packet to their handlers.
 
+use alloc::vec::Vec;
+
 use anabranch_types::{Instant, PathId};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{Cause, CauseWriter, Chunk, Chunks, ErrorChunk, Packet, RawChunk, UnknownAction};
 
 use super::guard::{Admission, Guard};
-use crate::address::Addresses;
 use crate::association::{Association, CloseReason, Control, Event, Events, PeerError, State, close};
 use crate::auth::Authentication;
 use crate::extensions::Extensions;
@@ -124,7 +125,7 @@ fn one(
     raw: RawChunk<'_>,
     chunk: Chunk<'_>,
 ) -> Result<bool, Violation> {
-    if association.extensions.exclude(raw.kind) {
+    if matches!(chunk, Chunk::Unknown(_)) || association.extensions.exclude(raw.kind) {
         return Ok(unknown(&mut association.control, &association.state, raw));
     }
     let state = &association.state;
@@ -146,8 +147,9 @@ fn one(
         }
         //= rfc9260 5.2.5-1
         Chunk::CookieAck if matches!(state, State::CookieEchoed(..)) => {
-            let adaptation = association.peer_adaptation;
-            association.events.push_connected(false, adaptation);
+            association
+                .events
+                .push_connected(false, association.peer_adaptation);
             let state = (&mut association.state, association.owed.shutdown);
             let parts = (&mut association.addresses, &mut association.control);
             handshake::establish(state, parts, &mut association.transfer, now);
@@ -168,12 +170,7 @@ fn one(
                 association.end(reason, None);
             }
         }
-        Chunk::Error(chunk) => {
-            let (addresses, events) = (&mut association.addresses, &mut association.events);
-            if on_error(state, addresses, events, &chunk) {
-                handshake::on_stale_cookie(association, now);
-            }
-        }
+        Chunk::Error(chunk) => on_error(association, now, &chunk),
         Chunk::Shutdown(chunk) => association.on_shutdown(now, path, chunk),
         //= rfc9260 3.3.13-1, 9.2-21, 9.2-30
         // All data of the peer is acknowledged, too: SHUTDOWN COMPLETE is sent and the association ends.
@@ -186,12 +183,12 @@ fn one(
             association.end(CloseReason::Finished, None);
         }
         Chunk::Asconf(chunk) if state.accepts_address_changes() && association.may_change_addresses() => {
-            let (addresses, transfer) = (&mut association.addresses, &mut association.transfer);
-            let effects = addresses.on_asconf(transfer, now, path, &chunk);
+            let effects = association
+                .addresses
+                .on_asconf(&mut association.transfer, now, path, &chunk);
             association.apply(effects);
         }
         Chunk::AsconfAck(chunk) => association.on_asconf_ack(now, &chunk)?,
-        Chunk::Unknown(_) => return Ok(unknown(&mut association.control, state, raw)),
         //= rfc4820 3-5
         // The endpoint handles INIT and COOKIE ECHO, the guard handles AUTH. PAD has no meaning. Other chunks are ignored in a state
         // that they are not for.
@@ -288,19 +285,26 @@ fn on_data(
 }
 
 //= rfc9260 5.2.6-1, 5.2.6-2
-/// Handles an ERROR chunk (RFC 9260 §3.3.10); returns whether our cookie is stale.
-fn on_error(state: &State, addresses: &mut Addresses, events: &mut Events, chunk: &ErrorChunk<'_>) -> bool {
+/// Handles an ERROR chunk (RFC 9260 §3.3.10).
+fn on_error(association: &mut Association, now: Instant, chunk: &ErrorChunk<'_>) {
     for cause in chunk.causes.iter().flatten().take(MAX_CAUSES) {
-        let Ok(cause) = cause.decode() else { return false };
-        if matches!(cause, Cause::StaleCookie { .. }) && matches!(state, State::CookieEchoed(..)) {
-            return true;
+        let Ok(cause) = cause.decode() else { return };
+        let waiting = matches!(association.state, State::CookieEchoed(..));
+        if matches!(cause, Cause::StaleCookie { .. }) && waiting {
+            if handshake::on_stale_cookie(&mut association.state, &association.config, now) {
+                association
+                    .control
+                    .send_handshake(association.transfer.paths.best());
+            } else {
+                association.end(CloseReason::NoAnswer, Some(Vec::new()));
+            }
+            return;
         }
         if let Cause::UnrecognizedChunk(chunk) = cause {
-            addresses.on_unrecognized(chunk);
+            association.addresses.on_unrecognized(chunk);
         }
-        events.push(Event::PeerError(PeerError::of(&cause)));
+        association.events.push(Event::PeerError(PeerError::of(&cause)));
     }
-    false
 }
 
 //= rfc3758 3.3.1-1, 3.3.2-3

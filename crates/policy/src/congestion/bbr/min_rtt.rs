@@ -66,7 +66,7 @@ impl Mean {
         self.sum.checked_div(self.samples).map(Duration::from_micros)
     }
 
-    /// The mean, once there are enough samples for their variation; then it begins anew.
+    /// The mean, once there are enough samples for their variation; then it starts again.
     fn take(&mut self) -> Option<Duration> {
         let mean = self.sum.checked_div(self.samples)?;
         let variance = (self.squares / self.samples).saturating_sub(mean * mean);

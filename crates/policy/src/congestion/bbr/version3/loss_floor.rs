@@ -26,7 +26,7 @@ use crate::math::mul_div;
 /// Chunks for which the floor is reliable.
 const RELIABLE: u64 = 1_024;
 /// No more than this is allowed, in per cent.
-const MOST: u64 = 20;
+const MAX_ALLOWED: u64 = 20;
 
 /// Bytes of packets that were sent while the path had no queue.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,7 +71,7 @@ impl BbrState {
         let counted = mul_div(bytes, threshold, 100);
         match &self.loss_floor {
             Some(floor) => {
-                let most = mul_div(bytes, MOST, 100).max(counted);
+                let most = mul_div(bytes, MAX_ALLOWED, 100).max(counted);
                 (counted + floor.of(bytes, self.chunk)).min(most)
             }
             None => counted,
