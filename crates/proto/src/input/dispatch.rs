@@ -21,6 +21,7 @@ const MAX_CAUSES: usize = 4;
 
 //= rfc9260 6.10-6
 /// Handles all chunks in order; returns whether there was DATA among them.
+#[inline(always)] // once for each packet
 pub(super) fn chunks(
     association: &mut Association,
     now: Instant,
