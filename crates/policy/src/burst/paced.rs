@@ -12,10 +12,11 @@
 //! ```text
 //! rate     = that of the congestion control, if it has one; else
 //!            2 · cwnd / srtt below ssthresh, else 1.1 · cwnd / srtt
-//! capacity = max(10 packets, what the rate makes in 2 ms)
+//! run      = what that rate makes in srtt / 128, if the congestion control sets it and there are several paths; else 0
+//! capacity = max(10 packets, what the rate makes in 2 ms, 2 · run)
 //! on call:   tokens = min(tokens + rate · time passed, capacity)
-//!            tokens ≥ 1 packet: tokens may be sent
-//!            else nothing until there are 2 packets' worth, or a quarter of the capacity
+//!            tokens ≥ 1 packet, and ≥ run if the last call allowed nothing: tokens may be sent
+//!            else nothing until there are 2 packets' worth, a quarter of the capacity, or a run
 //! neither rate nor srtt:   no limit
 //! ```
 //!
@@ -23,6 +24,10 @@
 //! resolution of ordinary timers (1 ms), so a fast path is not throttled by its driver, and they add at most two
 //! milliseconds of queue. There is no limit in packets: it would limit the rate. With an RTT below two milliseconds the
 //! bucket holds more than a cwnd and pacing has no effect, as intended.
+//!
+//! Why runs: chunks on a path with a long round trip leave gaps among those of faster paths. A packet of 1,500 bytes has
+//! room for some 350 gap ack blocks, and with single packets in turn there are thousands of gaps; then SACKs do not reach
+//! the chunks that arrived last. 128 runs per round trip leave room for the queue of the path (ADR 0129).
 
 use anabranch_types::{Instant, PathId};
 use core::time::Duration;
@@ -34,6 +39,8 @@ use crate::{BurstPolicy, PathFacts, Policy, SendAllowance};
 
 const SMALLEST_BURST_PACKETS: u64 = 10;
 const BURST_TIME: Duration = Duration::from_millis(2);
+/// Runs of consecutive packets in a round trip.
+const RUNS_PER_ROUND_TRIP: u32 = 128;
 /// Tokens have ten fractional bits, so that frequent calls lose nothing by rounding.
 const TOKEN_BITS: u32 = 10;
 
@@ -43,10 +50,16 @@ pub struct Paced {
     paths: PathTable<Bucket>,
 }
 
-/// Tokens in bytes · 2^[`TOKEN_BITS`] at a moment; full before the first call.
-#[derive(Debug, Default)]
-struct Bucket {
-    state: Option<(u64, Instant)>,
+/// The tokens of a path at a moment, in bytes · 2^[`TOKEN_BITS`].
+#[derive(Clone, Copy, Debug, Default)]
+enum Bucket {
+    /// At its capacity, before the first call.
+    #[default]
+    Full,
+    /// Each packet for which there are tokens may be sent.
+    Open { tokens: u64, at: Instant },
+    /// Tokens were used up and are saved for a run.
+    Saving { tokens: u64, at: Instant },
 }
 
 /// Tokens added in `period` nanoseconds.
@@ -107,6 +120,7 @@ impl BurstPolicy for Paced {
     }
 
     fn allowance(&mut self, path: &PathFacts, now: Instant) -> SendAllowance {
+        let has_others = self.paths.iter().nth(1).is_some();
         let Some(bucket) = self.paths.of_mut(path.id) else {
             return SendAllowance::NONE;
         };
@@ -114,19 +128,29 @@ impl BurstPolicy for Paced {
             return SendAllowance::UNLIMITED;
         };
         let packet = u64::from(path.max_packet.max(1)) << TOKEN_BITS;
-        let capacity = speed.tokens_in(BURST_TIME).max(SMALLEST_BURST_PACKETS * packet);
-        let tokens = match bucket.state {
-            None => capacity,
-            Some((tokens, at)) => tokens.saturating_add(speed.tokens_in(now - at)).min(capacity),
+        let run = match path.srtt {
+            Some(srtt) if has_others && path.pacing_rate.is_some() => {
+                speed.tokens_in(srtt / RUNS_PER_ROUND_TRIP)
+            }
+            _ => 0,
         };
-        bucket.state = Some((tokens, now));
-        if tokens >= packet {
+        let capacity = speed.tokens_in(BURST_TIME);
+        let capacity = capacity.max(SMALLEST_BURST_PACKETS * packet).max(2 * run);
+        let filled = |tokens: u64, at| tokens.saturating_add(speed.tokens_in(now - at)).min(capacity);
+        let (tokens, required) = match *bucket {
+            Bucket::Full => (capacity, packet),
+            Bucket::Open { tokens, at } => (filled(tokens, at), packet),
+            Bucket::Saving { tokens, at } => (filled(tokens, at), packet.max(run)),
+        };
+        if tokens >= required {
+            *bucket = Bucket::Open { tokens, at: now };
             return SendAllowance {
                 bytes: tokens >> TOKEN_BITS,
                 again_at: None,
             };
         }
-        let enough = (2 * packet).max(capacity / 4);
+        *bucket = Bucket::Saving { tokens, at: now };
+        let enough = (2 * packet).max(capacity / 4).max(run);
         SendAllowance {
             bytes: 0,
             again_at: Some(now + speed.time_for(enough - tokens)),
@@ -134,7 +158,7 @@ impl BurstPolicy for Paced {
     }
 
     fn on_sent(&mut self, path: PathId, bytes: u64, _now: Instant) {
-        if let Some((tokens, _)) = self.paths.of_mut(path).and_then(|bucket| bucket.state.as_mut()) {
+        if let Some(Bucket::Open { tokens, .. } | Bucket::Saving { tokens, .. }) = self.paths.of_mut(path) {
             *tokens = tokens.saturating_sub(bytes << TOKEN_BITS);
         }
     }

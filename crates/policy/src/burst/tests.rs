@@ -1,5 +1,7 @@
 //! Tests of the burst limits.
 
+use alloc::vec::Vec;
+use core::num::NonZeroU64;
 use core::time::Duration;
 
 use anabranch_types::Instant;
@@ -101,4 +103,46 @@ fn pacing_starts_with_the_first_rtt_sample() {
     path.srtt = None;
     policy.add_path(path.id);
     assert_eq!(policy.allowance(&path, at(0)), SendAllowance::UNLIMITED);
+}
+
+/// A path with an RTT of 640 ms that the congestion control paces at 6.4 MB/s, 4,267 packets a second.
+fn paced_path() -> PathFacts {
+    let mut path = healthy(0);
+    path.srtt = Some(ms(640));
+    path.pacing_rate = NonZeroU64::new(6_400_000);
+    path
+}
+
+/// The packets that may be sent, asked each millisecond, as often as acknowledgements of another path come.
+fn bursts_of(policy: &mut Paced, path: &PathFacts) -> Vec<u64> {
+    let bursts = (1..=640).map(|time| {
+        let mut packets = 0;
+        while policy.allowance(path, at(time)).bytes > 0 {
+            policy.on_sent(path.id, 1_500, at(time));
+            packets += 1;
+        }
+        packets
+    });
+    bursts.filter(|packets| *packets > 0).collect()
+}
+
+#[test]
+fn pacing_beside_another_path_sends_128_runs_in_a_round_trip() {
+    let mut policy = Paced::new(NoParameters);
+    let path = paced_path();
+    policy.add_path(path.id);
+    policy.add_path(healthy(1).id);
+    let bursts = bursts_of(&mut policy, &path);
+    assert!((100..=130).contains(&bursts.len()), "{bursts:?}");
+    let sent: u64 = bursts.iter().sum();
+    assert!((2_700..=2_780).contains(&sent), "6.4 MB/s for 640 ms: {sent}");
+}
+
+#[test]
+fn pacing_of_the_only_path_sends_packets_as_tokens_come() {
+    let mut policy = Paced::new(NoParameters);
+    let path = paced_path();
+    policy.add_path(path.id);
+    let bursts = bursts_of(&mut policy, &path);
+    assert!(bursts.len() > 600, "{bursts:?}");
 }
