@@ -7,6 +7,7 @@ pub mod association;
 pub mod capture;
 pub mod plan;
 pub mod reassembly;
+pub mod sealed;
 pub mod tcp;
 pub mod two_associations;
 

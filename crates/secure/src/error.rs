@@ -1,7 +1,8 @@
 //! Errors of the handshake, and the reasons to drop a packet.
 
-use rustls::AlertDescription;
+use rustls::{AlertDescription, CertificateError};
 
+use crate::identity::{PublicKey, UntrustedKey};
 use crate::packet::ParseError;
 
 /// Why a handshake failed.
@@ -37,6 +38,34 @@ pub enum HandshakeError {
 }
 
 impl HandshakeError {
+    /// The key that the peer presented, if it failed because that is not trusted here.
+    #[must_use]
+    pub fn untrusted_key(&self) -> Option<PublicKey> {
+        let Self::Tls(rustls::Error::InvalidCertificate(CertificateError::Other(reason))) = self else {
+            return None;
+        };
+        let UntrustedKey(key) = reason.0.downcast_ref()?;
+        Some(*key)
+    }
+
+    /// Whether it failed because the peer does not accept our certificate or key (RFC 8446 §6.2).
+    #[must_use]
+    pub const fn refuses_us(&self) -> bool {
+        matches!(
+            self,
+            Self::ClosedByPeer(
+                AlertDescription::BadCertificate
+                    | AlertDescription::UnsupportedCertificate
+                    | AlertDescription::CertificateRevoked
+                    | AlertDescription::CertificateExpired
+                    | AlertDescription::CertificateUnknown
+                    | AlertDescription::UnknownCA
+                    | AlertDescription::AccessDenied
+                    | AlertDescription::CertificateRequired
+            )
+        )
+    }
+
     /// The alert that tells the peer.
     pub(crate) fn alert(&self, tls: Option<AlertDescription>) -> AlertDescription {
         match self {

@@ -11,6 +11,7 @@ mod cookie;
 mod endpoint;
 mod error;
 mod handshake;
+mod identity;
 mod index;
 mod keys;
 mod number;
@@ -24,6 +25,9 @@ pub use config::Config;
 pub use endpoint::{Endpoint, Event, Received};
 pub use error::{Dropped, HandshakeError};
 pub use handshake::{PeerInfo, Transmit};
+pub use identity::{
+    KeyParseError, PrivateKey, PublicKey, Trust, UntrustedKey, raw_key_configs, raw_key_name,
+};
 pub use index::Index;
 pub use keys::SealError;
 pub use number::SpaceId;

@@ -74,12 +74,20 @@ impl Parameters {
 }
 
 fn read_versions(value: &mut Reader<'_>) -> Result<(Version, Vec<Version>), ParseError> {
-    let chosen = Version(value.u32()?);
+    let chosen = read_version(value)?;
     let mut available = Vec::new();
     while value.remaining() > 0 {
-        available.push(Version(value.u32()?));
+        available.push(read_version(value)?);
     }
     Ok((chosen, available))
+}
+
+/// A version; zero stands for none (RFC 9368 §3).
+fn read_version(value: &mut Reader<'_>) -> Result<Version, ParseError> {
+    match value.u32()? {
+        0 => Err(ParseError::InvalidValue(value.offset() - 4)),
+        version => Ok(Version(version)),
+    }
 }
 
 #[cfg(test)]
@@ -111,6 +119,25 @@ mod tests {
         );
         for len in 0..bytes.len() - 5 {
             assert!(Parameters::parse(&bytes[..len]).is_err());
+        }
+    }
+
+    #[test]
+    fn version_zero_is_rejected() {
+        for available in [vec![Version::V1, Version(0)], vec![]] {
+            let chosen = if available.is_empty() {
+                Version(0)
+            } else {
+                Version::V1
+            };
+            let parameters = Parameters {
+                chosen,
+                available,
+                client: Index([1; 8]),
+                server: None,
+                reset: ResetToken([3; 16]),
+            };
+            assert!(Parameters::parse(&parameters.encode()).is_err());
         }
     }
 }

@@ -56,6 +56,7 @@ pub(crate) const CRATES: &[Rule] = &[
             "anabranch-policy",
             "anabranch-proto",
             "anabranch-io",
+            "anabranch-secure",
         ],
     ),
     rule(

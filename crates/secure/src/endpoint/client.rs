@@ -51,10 +51,11 @@ impl Endpoint {
         let connection = Connection {
             handshake: Some(Box::new(handshake)),
             attempt: Some(Box::new(attempt)),
+            listed: None,
             established: None,
         };
         self.connections.insert(index, connection);
-        self.handshakes.insert(index);
+        self.relist(index);
         Ok(index)
     }
 
@@ -63,6 +64,7 @@ impl Endpoint {
         if let Some(handshake) = self.handshake_mut(connection) {
             handshake.add_path(path, size);
         }
+        self.relist(connection);
     }
 
     fn attempt(
@@ -95,19 +97,22 @@ impl Endpoint {
     pub(super) fn on_retry(&mut self, now: Instant, from: PathAddr, retry: Retry) -> Result<(), Dropped> {
         let handshake = self.client_handshake(retry.client)?;
         handshake.on_retry(now, from, retry.cookie);
+        self.relist(retry.client);
         Ok(())
     }
 
-    /// Begins again with a version of the server's list, unless a server has accepted ours (RFC 9000 §6.2). Nothing has
-    /// been sealed by then.
+    /// Begins again with a version of the server's list, unless a server has accepted ours or has sent a list before
+    /// (RFC 9000 §6.2). Nothing has been sealed by then.
     pub(super) fn on_version_negotiation(
         &mut self,
         now: Instant,
         list: &VersionNegotiation,
     ) -> Result<(), Dropped> {
         let index = list.client;
+        let preferred = self.config.versions.first().copied();
         let handshake = self.client_handshake(index)?;
-        if handshake.has_answer() || list.versions.contains(&handshake.version()) {
+        let tried = handshake.version();
+        if preferred != Some(tried) || handshake.has_answer() || list.versions.contains(&tried) {
             return Ok(());
         }
         let paths = handshake.paths();

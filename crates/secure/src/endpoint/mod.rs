@@ -7,10 +7,11 @@ mod data;
 mod server;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
-use anabranch_types::{Instant, PathAddr, earliest};
+use anabranch_types::{Instant, PathAddr};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ServerConfig, Side};
 
@@ -80,6 +81,8 @@ pub enum Event {
 /// A connection. Before the handshake is complete it has no keys, and some time after it has no handshake.
 struct Connection {
     handshake: Option<Box<Handshake>>,
+    /// The deadline of the handshake that the endpoint lists.
+    listed: Option<Instant>,
     /// To begin again with another version.
     attempt: Option<Box<Attempt>>,
     established: Option<Box<EstablishedConnection>>,
@@ -110,8 +113,12 @@ pub struct Endpoint {
     connections: BTreeMap<Index, Connection>,
     /// A server's connections by their clients' indexes, while handshakes last.
     clients: BTreeMap<Index, Index>,
-    /// Connections whose handshake is in progress or answers repetitions.
-    handshakes: BTreeSet<Index>,
+    /// A server's handshakes that are complete, and answer repetitions: those of established connections.
+    lingering: usize,
+    /// Deadlines of handshakes.
+    deadlines: BTreeSet<(Instant, Index)>,
+    /// Handshakes that may have something to send.
+    sendable: BTreeSet<Index>,
     /// Connections by the hashes of their peers' reset tokens.
     reset_tokens: BTreeMap<[u8; 16], Index>,
     outgoing: VecDeque<Transmit>,
@@ -137,7 +144,9 @@ impl Endpoint {
             config,
             connections: BTreeMap::new(),
             clients: BTreeMap::new(),
-            handshakes: BTreeSet::new(),
+            lingering: 0,
+            deadlines: BTreeSet::new(),
+            sendable: BTreeSet::new(),
             reset_tokens: BTreeMap::new(),
             outgoing: VecDeque::new(),
             events: VecDeque::new(),
@@ -200,10 +209,14 @@ impl Endpoint {
         if let Some(transmit) = self.outgoing.pop_front() {
             return Some(transmit);
         }
-        self.handshakes.iter().find_map(|index| {
-            let connection = self.connections.get_mut(index)?;
-            connection.handshake.as_mut()?.poll_transmit(now)
-        })
+        while let Some(index) = self.sendable.first().copied() {
+            let handshake = self.handshake_mut(index);
+            if let Some(transmit) = handshake.and_then(|handshake| handshake.poll_transmit(now)) {
+                return Some(transmit);
+            }
+            self.sendable.remove(&index);
+        }
+        None
     }
 
     /// The next event.
@@ -214,21 +227,16 @@ impl Endpoint {
     /// When [`Endpoint::handle_deadline`] is due.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        let handshakes = self.handshakes.iter().filter_map(|index| self.handshake(*index));
-        earliest(handshakes.map(Handshake::deadline))
+        self.deadlines.first().map(|(due, _)| *due)
     }
 
     /// Acts on expired timers.
     pub fn handle_deadline(&mut self, now: Instant) {
         let due: Vec<Index> = self
-            .handshakes
+            .deadlines
             .iter()
-            .copied()
-            .filter(|index| {
-                self.handshake(*index)
-                    .and_then(Handshake::deadline)
-                    .is_some_and(|due| due <= now)
-            })
+            .take_while(|(due, _)| *due <= now)
+            .map(|(_, index)| *index)
             .collect();
         for index in due {
             let result = self
@@ -338,6 +346,7 @@ impl Endpoint {
                 }
                 self.reset_tokens.insert(reset, index);
                 let (side, paths) = (established.side, established.paths);
+                self.lingering += usize::from(side == Side::Server);
                 self.events.push_back(Event::Connected {
                     connection: index,
                     side,
@@ -364,10 +373,28 @@ impl Endpoint {
         {
             self.forget_handshake(index);
         }
+        self.relist(index);
+    }
+
+    /// Lists a handshake after it may have changed.
+    fn relist(&mut self, index: Index) {
+        let Some(connection) = self.connections.get_mut(&index) else {
+            return;
+        };
+        let handshake = connection.handshake.as_deref();
+        if handshake.is_some() {
+            self.sendable.insert(index);
+        }
+        let deadline = handshake.and_then(Handshake::deadline);
+        if connection.listed != deadline {
+            if let Some(due) = mem::replace(&mut connection.listed, deadline) {
+                self.deadlines.remove(&(due, index));
+            }
+            self.deadlines.extend(deadline.map(|due| (due, index)));
+        }
     }
 
     fn forget_handshake(&mut self, index: Index) {
-        self.handshakes.remove(&index);
         let Some(connection) = self.connections.get_mut(&index) else {
             return;
         };
@@ -375,6 +402,8 @@ impl Endpoint {
             && self.clients.get(&handshake.client_index()) == Some(&index)
         {
             self.clients.remove(&handshake.client_index());
+            self.lingering -= usize::from(connection.established.is_some());
         }
+        self.relist(index);
     }
 }

@@ -86,7 +86,7 @@ impl Endpoint {
         datagram: &mut [u8],
     ) -> Result<(), Dropped> {
         let tls = self.server.clone().ok_or(Dropped::WrongRole)?;
-        if self.clients.len() >= self.config.max_handshakes {
+        if self.clients.len() - self.lingering >= self.config.max_handshakes {
             return Err(Dropped::Busy);
         }
         let index = self.new_index()?;
@@ -108,10 +108,10 @@ impl Endpoint {
         let mut handshake = Handshake::server(now, tls.into(), terms, now - created);
         handshake.add_proven_path(sealed.from);
         self.clients.insert(initial.client, index);
-        self.handshakes.insert(index);
         let connection = Connection {
             handshake: Some(Box::new(handshake)),
             attempt: None,
+            listed: None,
             established: None,
         };
         self.connections.insert(index, connection);

@@ -7,6 +7,7 @@ use rustls::{CipherSuite, NamedGroup, Side};
 
 use super::{Handshake, LINGER, Level, LevelState};
 use crate::error::HandshakeError;
+use crate::identity::PublicKey;
 use crate::index::Index;
 use crate::keys::LevelKeys;
 use crate::packet::ParseError;
@@ -32,6 +33,14 @@ pub struct PeerInfo {
     pub key_exchange: Option<NamedGroup>,
     /// A secret that both ends of this connection have, and nobody else: 32 bytes of the TLS exporter (RFC 8446 §7.5).
     pub exporter: [u8; 32],
+}
+
+impl PeerInfo {
+    /// The peer's raw public key; `None` if it has a certificate, a key that is not of Ed25519, or none.
+    #[must_use]
+    pub fn public_key(&self) -> Option<PublicKey> {
+        PublicKey::from_spki(self.certificates.first()?)
+    }
 }
 
 /// The result of a handshake.
@@ -129,6 +138,10 @@ impl Handshake {
             return Err(HandshakeError::IndexMismatch);
         }
         match self.side {
+            // A client offers the version that it uses (RFC 9368 §3).
+            Side::Server if !parameters.available.contains(&parameters.chosen) => {
+                Err(HandshakeError::Downgrade)
+            }
             Side::Server => Ok(self.terms.client),
             Side::Client => {
                 // Would the server's list have led to this version (RFC 9368 §4)?

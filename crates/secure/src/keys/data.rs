@@ -30,7 +30,7 @@ pub(crate) struct DataKeys {
     previous: Option<Previous>,
     /// Computed beforehand, so that a packet of the next phase does not take longer (RFC 9001 §6.3).
     next: PacketKeySet,
-    /// Whether a packet of the current phase has arrived. Until then, no further update begins (RFC 9001 §6.1).
+    /// Whether a packet of the current phase has arrived.
     confirmed: bool,
     windows: Vec<Option<Box<ReplayWindow>>>,
     /// Packets that were not authentic, under all keys (RFC 9001 §6.6).
@@ -79,7 +79,7 @@ impl DataKeys {
         if packet.len() < OVERHEAD {
             return Err(SealError::TooShort(packet.len()));
         }
-        if self.confirmed && self.sealer.sealed() >= self.update_after {
+        if self.may_update() && self.sealer.sealed() >= self.update_after {
             self.update();
         }
         let header = DataHeader {
@@ -150,6 +150,12 @@ impl DataKeys {
                 previous.discard_at = Some(now + KEEP_PREVIOUS);
             }
         }
+    }
+
+    /// Whether an update may begin: a packet of the current phase has arrived, so that the peer has its keys, and the keys of
+    /// the previous phase are discarded, so that no late packet of theirs is taken for a forged one (RFC 9001 §6.1, §6.5).
+    fn may_update(&self) -> bool {
+        self.confirmed && self.previous.is_none()
     }
 
     /// Begins the next key phase in both directions.

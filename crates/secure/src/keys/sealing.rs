@@ -6,34 +6,50 @@ use super::SealError;
 use crate::number::{MAX_NUMBER, SpaceId};
 use crate::packet::TAG_LEN;
 
-/// A packet number that no packet of this direction has had. Only [`Counters::take`] makes one, and sealing consumes it.
-#[derive(Debug)]
-pub(super) struct Nonce {
-    pub(super) space: SpaceId,
-    pub(super) number: u64,
+/// The right to seal one packet: a packet number that no packet of this direction has had, and the key that it is for.
+///
+/// Sealing consumes it. It borrows its [`Sealer`], so there is no second one meanwhile, and no other key can take it.
+pub(super) struct Nonce<'k> {
+    key: &'k dyn PacketKey,
+    space: SpaceId,
+    number: u64,
+}
+
+impl Nonce<'_> {
+    /// Encrypts `payload` in place.
+    pub(super) fn seal(self, header: &[u8], payload: &mut [u8]) -> Result<Tag, SealError> {
+        let len = payload.len();
+        self.key
+            .encrypt_in_place_for_path(u32::from(self.space.get()), self.number, header, payload)
+            .map_err(|_| SealError::TooShort(len))
+    }
 }
 
 /// The next packet number of each space. They continue across key updates (RFC 9001 §6.1).
 #[derive(Debug, Default)]
-pub(super) struct Counters(pub(super) Vec<u64>);
+struct Counters(Vec<u64>);
 
 impl Counters {
-    fn take(&mut self, space: SpaceId) -> Option<Nonce> {
+    fn of(&mut self, space: SpaceId) -> Option<&mut u64> {
         let index = usize::from(space.get());
         if self.0.len() <= index {
             self.0.resize(index + 1, 0);
         }
-        let next = self.0.get_mut(index)?;
+        self.0.get_mut(index)
+    }
+
+    fn take(&mut self, space: SpaceId) -> Option<u64> {
+        let next = self.of(space)?;
         let number = *next;
         *next = number.checked_add(1).filter(|next| *next <= MAX_NUMBER)?;
-        Some(Nonce { space, number })
+        Some(number)
     }
 }
 
 /// A key that seals, with the packet numbers that it has not used yet. It cannot be cloned.
 pub(crate) struct Sealer {
     key: Box<dyn PacketKey>,
-    pub(super) counters: Counters,
+    counters: Counters,
     /// Packets sealed with this key.
     sealed: u64,
 }
@@ -63,6 +79,17 @@ impl Sealer {
         self.sealed = 0;
     }
 
+    /// The next packet number of `space`, to be used with this key.
+    pub(super) fn next(&mut self, space: SpaceId) -> Result<Nonce<'_>, SealError> {
+        if self.sealed >= self.limit() {
+            return Err(SealError::KeyExhausted);
+        }
+        let number = self.counters.take(space).ok_or(SealError::KeyExhausted)?;
+        self.sealed += 1;
+        let key = &*self.key;
+        Ok(Nonce { key, space, number })
+    }
+
     /// Seals `packet`, whose header has `header` bytes and whose last [`TAG_LEN`] bytes are room for the tag. The packet
     /// number becomes the last four bytes of the header.
     pub(crate) fn seal(&mut self, space: SpaceId, header: usize, packet: &mut [u8]) -> Result<(), SealError> {
@@ -70,23 +97,20 @@ impl Sealer {
         if header < 4 || len < header + TAG_LEN {
             return Err(SealError::TooShort(len));
         }
-        if self.sealed >= self.limit() {
-            return Err(SealError::KeyExhausted);
-        }
-        let nonce = self.counters.take(space).ok_or(SealError::KeyExhausted)?;
-        self.sealed += 1;
+        let nonce = self.next(space)?;
         let (head, rest) = packet.split_at_mut(header);
         head[header - 4..].copy_from_slice(&(nonce.number as u32).to_be_bytes());
         let (payload, room) = rest.split_at_mut(rest.len() - TAG_LEN);
-        let tag = self.apply(nonce, head, payload)?;
+        let tag = nonce.seal(head, payload)?;
         room.copy_from_slice(tag.as_ref());
         Ok(())
     }
 
-    pub(super) fn apply(&self, nonce: Nonce, header: &[u8], payload: &mut [u8]) -> Result<Tag, SealError> {
-        let len = payload.len();
-        self.key
-            .encrypt_in_place_for_path(u32::from(nonce.space.get()), nonce.number, header, payload)
-            .map_err(|_| SealError::TooShort(len))
+    /// Continues with packet number `number` in `space`: known answers have numbers of their own.
+    #[cfg(test)]
+    pub(super) fn skip_to(&mut self, space: SpaceId, number: u64) {
+        if let Some(next) = self.counters.of(space) {
+            *next = number;
+        }
     }
 }

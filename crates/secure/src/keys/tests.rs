@@ -5,7 +5,6 @@ use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_CHACHA20_POLY1305_SHA256;
 use rustls::crypto::cipher::{AeadKey, Iv};
 use rustls::quic::{PacketKey, Tag};
 
-use super::sealing::Nonce;
 use super::{LevelKeys, SealError, Sealer};
 use crate::index::Index;
 use crate::number::SpaceId;
@@ -17,6 +16,15 @@ fn bytes(hex: &str) -> Vec<u8> {
         .chunks(2)
         .map(|pair| (pair[0] * 16 + pair[1]) as u8)
         .collect()
+}
+
+/// `plain` behind `header`, sealed as packet `number` of `space`.
+fn sealed(sealer: &mut Sealer, space: SpaceId, number: u64, header: &[u8], plain: &[u8]) -> Vec<u8> {
+    sealer.skip_to(space, number);
+    let mut payload = plain.to_vec();
+    let tag = sealer.next(space).unwrap().seal(header, &mut payload).unwrap();
+    payload.extend(tag.as_ref());
+    payload
 }
 
 fn space(number: u8) -> SpaceId {
@@ -48,14 +56,8 @@ fn server_initial_of_rfc_9001_a_3_is_sealed_and_opened() {
          dbcba3f6ea46c5b7684df3548e7ddeb9c3bf9c73cc3f3bded74b562bfb19fb84 \
          022f8ef4cdd93795d77d06edbb7aaf2f58891850abbdca3d20398c276456cbc4 2158407dd074ee",
     );
-    let server = LevelKeys::initial(client, Side::Server);
-    let mut sealed = plain.clone();
-    let nonce = Nonce {
-        space: space(0),
-        number: 1,
-    };
-    let tag = server.sealer.apply(nonce, &header, &mut sealed).unwrap();
-    sealed.extend(tag.as_ref());
+    let mut server = LevelKeys::initial(client, Side::Server);
+    let sealed = sealed(&mut server.sealer, space(0), 1, &header, &plain);
     assert_eq!(sealed, expected);
 
     let mut datagram = [header.clone(), sealed].concat();
@@ -65,14 +67,14 @@ fn server_initial_of_rfc_9001_a_3_is_sealed_and_opened() {
 
 #[test]
 fn chacha20_packet_of_rfc_9001_a_5_is_sealed_in_space_0() {
-    let mut payload = bytes("01");
-    let nonce = Nonce {
-        space: space(0),
-        number: 654_360_564,
-    };
-    let tag = chacha20().apply(nonce, &bytes("4200bff4"), &mut payload).unwrap();
-    payload.extend(tag.as_ref());
-    assert_eq!(payload, bytes("655e5cd55c41f69080575d7999c25a5bfb"));
+    let sealed = sealed(
+        &mut chacha20(),
+        space(0),
+        654_360_564,
+        &bytes("4200bff4"),
+        &bytes("01"),
+    );
+    assert_eq!(sealed, bytes("655e5cd55c41f69080575d7999c25a5bfb"));
 }
 
 /// The vector of `docs/sealed-datagrams.md`, which another implementation of the AEAD computed.
@@ -86,7 +88,7 @@ fn data_packet_of_the_specification_is_sealed() {
     };
     let mut packet = [&header.encode()[..], &bytes("736374700a"), &[0; 16]].concat();
     let mut sealer = chacha20();
-    sealer.counters.0 = vec![0, 0, 0, 0, 0, 654_360_564];
+    sealer.skip_to(space(5), 654_360_564);
     sealer.seal(space(5), DATA_HEADER_LEN, &mut packet).unwrap();
     let expected = "4501020304050607082700bff4255849cf95805a7f673444120c0a6717e4e11d4d67";
     assert_eq!(packet, bytes(expected));
@@ -95,15 +97,7 @@ fn data_packet_of_the_specification_is_sealed() {
 #[test]
 fn space_is_part_of_the_nonce() {
     let sealed: Vec<Vec<u8>> = (0..32)
-        .map(|number| {
-            let mut payload = vec![0; 16];
-            let nonce = Nonce {
-                space: space(number),
-                number: 7,
-            };
-            chacha20().apply(nonce, b"", &mut payload).unwrap();
-            payload
-        })
+        .map(|number| sealed(&mut chacha20(), space(number), 7, b"", &[0; 16]))
         .collect();
     for (index, first) in sealed.iter().enumerate() {
         assert!(sealed[..index].iter().all(|other| other != first));
@@ -184,7 +178,7 @@ fn key_at_its_limit_seals_nothing_more() {
 #[test]
 fn space_at_its_last_number_seals_nothing_more() {
     let mut sealer = chacha20();
-    sealer.counters.0 = vec![(1 << 62) - 1];
+    sealer.skip_to(space(0), (1 << 62) - 1);
     assert_eq!(
         sealer.seal(space(0), 4, &mut [0; 20]),
         Err(SealError::KeyExhausted)

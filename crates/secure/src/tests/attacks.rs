@@ -41,7 +41,7 @@ fn packet_is_dropped_when_replayed_across_key_updates() {
     for _ in 0..20 {
         pair.send(CLIENT, 0, b"x");
         pair.send(SERVER, 0, b"x");
-        pair.settle();
+        pair.wait(Duration::from_secs(4));
         assert_eq!(pair.deliver(&packet), Err(Dropped::Replayed));
         for phase in 1..4 {
             let mut other = packet.clone();
@@ -50,6 +50,12 @@ fn packet_is_dropped_when_replayed_across_key_updates() {
         }
     }
     assert_eq!(pair.payloads[SERVER].len(), 21);
+    assert!(
+        pair.ends[SERVER]
+            .key_phase(pair.connected[SERVER].unwrap())
+            .unwrap()
+            > 4
+    );
 }
 
 #[test]
@@ -57,12 +63,7 @@ fn replayed_handshake_creates_no_connection() {
     let mut pair = Pair::connected();
     pair.send(CLIENT, 0, b"once");
     pair.settle();
-    let recorded: Vec<Sent> = pair
-        .log
-        .iter()
-        .filter(|sent| sent.to == SERVER)
-        .cloned()
-        .collect();
+    let recorded = to_the_server(&pair);
     for pause in [0, 1, 5, 14, 30, 100] {
         pair.wait(Duration::from_secs(pause));
         let before = pair.log.len();
@@ -80,6 +81,12 @@ fn replayed_handshake_creates_no_connection() {
     assert_eq!(pair.payloads[SERVER].len(), 1);
 }
 
+/// Everything that the client sent so far.
+fn to_the_server(pair: &Pair) -> Vec<Sent> {
+    let sent = pair.log.iter().filter(|sent| sent.to == SERVER);
+    sent.cloned().collect()
+}
+
 fn bytes(packets: &[Sent]) -> usize {
     packets.iter().map(|sent| sent.datagram.len()).sum()
 }
@@ -90,12 +97,7 @@ fn unproven_address_gets_at_most_three_times_its_bytes() {
     pair.connect(&[path(0)]);
     pair.run(Pair::is_connected);
     // Everything that the client sent, from a victim's address, and again.
-    let recorded: Vec<Sent> = pair
-        .log
-        .iter()
-        .filter(|sent| sent.to == SERVER)
-        .cloned()
-        .collect();
+    let recorded = to_the_server(&pair);
     let victim = PathAddr {
         local: "198.51.100.1:53".parse().unwrap(),
         ..path(0)
@@ -186,6 +188,21 @@ fn handshakes_in_progress_are_limited() {
     }
     pair.wait(Duration::from_secs(40));
     assert_eq!(pair.ends[SERVER].connections(), 0);
+}
+
+#[test]
+fn handshakes_that_are_over_do_not_count() {
+    let mut config = server_config();
+    config.max_handshakes = 3;
+    let mut pair = Pair::new(1, client_config(), config);
+    for number in 0..10 {
+        pair.connect(&[path(number)]);
+        pair.run(|pair| pair.ends[SERVER].connections() == 1 + usize::from(number));
+        pair.settle();
+    }
+    assert!(pair.dropped[SERVER].is_empty(), "{:?}", pair.dropped);
+    let is_connected = |event: &&Event| matches!(event, Event::Connected { .. });
+    assert_eq!(pair.events[SERVER].iter().filter(is_connected).count(), 10);
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn keys_are_updated_without_loss_of_packets() {
     for number in 0..200_u8 {
         pair.send(CLIENT, number % 3, &[number]);
         pair.send(SERVER, number % 2, &[number]);
-        pair.settle();
+        pair.wait(milliseconds(400));
     }
     assert_eq!(
         (pair.payloads[CLIENT].len(), pair.payloads[SERVER].len()),
@@ -141,7 +141,7 @@ fn both_ends_may_update_keys_at_the_same_time() {
     for number in 0..100_u8 {
         pair.send(CLIENT, 0, &[number]);
         pair.send(SERVER, 0, &[number]);
-        pair.settle();
+        pair.wait(milliseconds(800));
     }
     assert_eq!(
         (pair.payloads[CLIENT].len(), pair.payloads[SERVER].len()),
@@ -173,7 +173,7 @@ fn reordered_packets_of_the_previous_phase_are_opened() {
         for number in 0..600_u32 {
             pair.send(CLIENT, (number % 2) as u8, &number.to_be_bytes());
             pair.send(SERVER, (number % 2) as u8, &number.to_be_bytes());
-            pair.wait(milliseconds(1));
+            pair.wait(milliseconds(if number % 100 == 0 { 4_000 } else { 1 }));
         }
         pair.settle();
         assert_eq!(
@@ -202,4 +202,30 @@ fn keys_of_the_previous_phase_are_discarded_after_three_seconds() {
     assert!(pair.deliver(&to_server(late)).is_ok());
     pair.wait(Duration::from_secs(4));
     assert!(pair.deliver(&to_server(too_late)).is_err());
+}
+
+#[test]
+fn late_packet_is_opened_although_an_update_followed_at_once() {
+    let mut pair = pair_with_updates(1, 1, 1);
+    let late = pair.sealed(SERVER, 0, b"late");
+    for _ in 0..4 {
+        pair.send(CLIENT, 0, b"x");
+        pair.send(SERVER, 0, b"x");
+        pair.settle();
+    }
+    let late = Sent {
+        to: CLIENT,
+        path: path(0).reversed(),
+        datagram: late,
+    };
+    assert!(pair.deliver(&late).is_ok());
+    // An update may follow when the keys that opened it are discarded.
+    assert_eq!((phase(&pair, CLIENT), phase(&pair, SERVER)), (1, 1));
+    pair.wait(Duration::from_secs(4));
+    for _ in 0..2 {
+        pair.send(CLIENT, 0, b"x");
+        pair.send(SERVER, 0, b"x");
+        pair.settle();
+    }
+    assert_eq!((phase(&pair, CLIENT), phase(&pair, SERVER)), (2, 2));
 }

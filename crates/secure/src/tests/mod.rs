@@ -3,6 +3,7 @@
 mod attacks;
 mod data;
 mod handshake;
+mod identity;
 mod versions;
 
 use std::collections::{BTreeMap, BTreeSet};

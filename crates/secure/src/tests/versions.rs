@@ -14,6 +14,16 @@ fn pair(client: &[Version], server: &[Version]) -> Pair {
     Pair::new(1, first, second)
 }
 
+/// Both ends speak both versions; the client prefers the reserved one.
+fn both() -> Pair {
+    pair(&[RESERVED, Version::V1], &[Version::V1, RESERVED])
+}
+
+fn version(pair: &Pair, end: usize) -> Version {
+    let connection = pair.connected[end].unwrap();
+    pair.ends[end].peer(connection).unwrap().version
+}
+
 fn error(pair: &Pair) -> HandshakeError {
     match &pair.events[CLIENT][..] {
         [Event::Failed { error, .. }] => error.clone(),
@@ -39,25 +49,16 @@ fn client_takes_a_version_of_the_server() {
     pair.connect(&[path(0)]);
     pair.run(Pair::is_connected);
     for end in [CLIENT, SERVER] {
-        assert_eq!(
-            pair.ends[end].peer(pair.connected[end].unwrap()).unwrap().version,
-            Version::V1
-        );
+        assert_eq!(version(&pair, end), Version::V1);
     }
 }
 
 #[test]
 fn preferred_common_version_needs_no_negotiation() {
-    let mut pair = pair(&[RESERVED, Version::V1], &[Version::V1, RESERVED]);
+    let mut pair = both();
     pair.connect(&[path(0)]);
     pair.run(Pair::is_connected);
-    assert_eq!(
-        pair.ends[CLIENT]
-            .peer(pair.connected[CLIENT].unwrap())
-            .unwrap()
-            .version,
-        RESERVED
-    );
+    assert_eq!(version(&pair, CLIENT), RESERVED);
     assert!(pair.log.iter().all(|sent| sent.datagram[0] != 0x82));
 }
 
@@ -71,7 +72,7 @@ fn ends_without_common_version_fail() {
 
 #[test]
 fn downgrade_by_a_forged_version_negotiation_is_detected() {
-    let mut pair = pair(&[RESERVED, Version::V1], &[Version::V1, RESERVED]);
+    let mut pair = both();
     pair.connect(&[path(0)]);
     pair.collect();
     let list = forged(&pair.log[0], &[Version::V1]);
@@ -83,7 +84,7 @@ fn downgrade_by_a_forged_version_negotiation_is_detected() {
 
 #[test]
 fn version_negotiation_after_a_cookie_or_with_our_version_changes_nothing() {
-    let mut pair = pair(&[RESERVED, Version::V1], &[Version::V1, RESERVED]);
+    let mut pair = both();
     pair.connect(&[path(0)]);
     pair.collect();
     let list = forged(&pair.log[0], &[Version::V1, RESERVED]);
@@ -92,11 +93,21 @@ fn version_negotiation_after_a_cookie_or_with_our_version_changes_nothing() {
     let list = forged(&pair.log[0], &[Version::V1]);
     pair.deliver(&list).unwrap();
     pair.run(Pair::is_connected);
-    assert_eq!(
-        pair.ends[CLIENT]
-            .peer(pair.connected[CLIENT].unwrap())
-            .unwrap()
-            .version,
-        RESERVED
-    );
+    assert_eq!(version(&pair, CLIENT), RESERVED);
+}
+
+#[test]
+fn second_version_negotiation_is_ignored() {
+    let mut pair = pair(&[RESERVED, Version::V1], &[Version::V1]);
+    pair.connect(&[path(0)]);
+    pair.collect();
+    let first = forged(&pair.log[0], &[Version::V1]);
+    pair.deliver(&first).unwrap();
+    // A second list would lead back, or to no version at all.
+    for versions in [&[RESERVED][..], &[Version(9)]] {
+        let second = forged(&pair.log[0], versions);
+        pair.deliver(&second).unwrap();
+    }
+    pair.run(Pair::is_connected);
+    assert_eq!(version(&pair, CLIENT), Version::V1);
 }
