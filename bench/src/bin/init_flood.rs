@@ -87,7 +87,12 @@ fn serve() -> (std::sync::mpsc::Sender<()>, SocketAddr) {
     let (keep, ends) = std::sync::mpsc::channel::<()>();
     thread::spawn(move || {
         on_this_thread(async {
-            let server = Endpoint::builder().local("127.0.0.1:0").listen().bind().await;
+            let server = Endpoint::builder()
+                .insecure()
+                .local("127.0.0.1:0")
+                .listen()
+                .bind()
+                .await;
             let server = server.expect("a socket on loopback");
             tell.send(server.local_addrs()[0])
                 .expect("the benchmark waits for it");
@@ -111,7 +116,10 @@ fn set_up_all(server: SocketAddr) -> Vec<f64> {
     on_this_thread(async {
         let mut times = Vec::new();
         for _ in 0..SET_UPS {
-            let client = Endpoint::builder().local("127.0.0.1:0").connect_timeout(PATIENCE);
+            let client = Endpoint::builder()
+                .insecure()
+                .local("127.0.0.1:0")
+                .connect_timeout(PATIENCE);
             let client = client.bind().await.expect("a socket on loopback");
             let began = Instant::now();
             if let Ok(association) = client.connect(server).await {

@@ -93,6 +93,17 @@ impl Incoming {
         segments(&self.buffer[self.filled.clone()], self.stride)
     }
 
+    /// As [`datagrams`](Self::datagrams), to be changed in place, for instance decrypted.
+    pub fn datagrams_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
+        self.buffer[self.filled.clone()].chunks_mut(self.stride.max(1))
+    }
+
+    /// The bytes of all datagrams, one behind the other.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[self.filled.clone()]
+    }
+
     /// The whole buffer, for the socket to write into before it calls [`filled`](Self::filled).
     pub fn buffer_mut(&mut self) -> &mut [u8] {
         &mut self.buffer

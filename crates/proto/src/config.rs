@@ -113,8 +113,14 @@ pub struct AssociationConfig {
     pub send_buffer: u64,
     /// Receive buffer in bytes of messages, which are held until the application receives them. Default 4 MiB.
     pub receive_buffer: u64,
-    /// Maximum message length in either direction, in bytes; at most the size of the buffer. Default 1 MiB.
+    /// Maximum message length in either direction, in bytes: a longer message is not sent, and if one is received, the association
+    /// ends. Default [`usize::MAX`], which means no limit. I-DATA permits 2³² - 1 fragments.
     pub max_message: usize,
+    /// Length in bytes above which a received message is delivered in parts ([`Extent`](crate::Extent);
+    /// `SCTP_PARTIAL_DELIVERY_POINT` in RFC 6458 §8.1.21); at most the size of the receive buffer. A shorter message is delivered in
+    /// parts only if the buffer is full and nothing else in it can be delivered. Default 1 MiB, a quarter of the default receive
+    /// buffer: the window stays open while a long message begins.
+    pub partial_delivery_point: usize,
     /// Requested number of outbound streams. Default 1,024.
     pub outbound_streams: u16,
     /// Maximum number of inbound streams. Default 65,535.
@@ -240,10 +246,10 @@ impl AssociationConfig {
         self.max_inbound_streams.max(1)
     }
 
-    /// Maximum length of a received message in bytes. It has to fit into the buffer, because messages are delivered complete.
-    pub(crate) fn longest_received(&self) -> usize {
+    /// Length in bytes of the longest message that is delivered whole. It has to fit into the buffer.
+    pub(crate) fn longest_whole(&self) -> usize {
         let buffer = usize::try_from(self.receive_buffer).unwrap_or(usize::MAX);
-        self.max_message.min(buffer)
+        self.partial_delivery_point.min(self.max_message).min(buffer)
     }
 
     /// Whether SACKs report how many packets they acknowledge (DAC).
@@ -317,7 +323,8 @@ impl Default for AssociationConfig {
             local_sctp_port: None,
             send_buffer: 4 << 20,
             receive_buffer: 4 << 20,
-            max_message: 1 << 20,
+            max_message: usize::MAX,
+            partial_delivery_point: 1 << 20,
             outbound_streams: 1_024,
             max_inbound_streams: u16::MAX,
             single_homed: false,

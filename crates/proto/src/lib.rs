@@ -52,7 +52,7 @@ pub use config::{
     AssociationConfig, DEFAULT_PORT, EndpointConfig, ErrorDetection, PacketCounts, SackWalks, SourcePrefix,
 };
 pub use endpoint::{AssociationMut, ConnectError, Endpoint, EndpointCounters, IcmpKind, IcmpMessage};
-pub use message::{Message, ReceivedMessage, Reliability};
+pub use message::{Extent, Message, ReceivedMessage, Reliability};
 pub use output::Transmit;
 pub use own_policies::OwnPolicies;
 pub use path::{PathChange, PathCounters, PathEvent, PathStatistics};

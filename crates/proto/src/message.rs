@@ -1,4 +1,4 @@
-//! User messages, sent and received complete, each on one stream.
+//! User messages, each on one stream.
 
 use core::time::Duration;
 
@@ -81,7 +81,7 @@ impl Message {
     }
 }
 
-/// A complete received message.
+/// A received message, or a part of one that is delivered in parts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReceivedMessage {
     /// The stream on which it was sent.
@@ -90,6 +90,44 @@ pub struct ReceivedMessage {
     pub ppid: Ppid,
     /// Whether it was sent unordered.
     pub unordered: bool,
-    /// The data; never empty.
+    /// How much of the message this is.
+    pub extent: Extent,
+    /// The data; empty only if the message was aborted.
     pub payload: Bytes,
+}
+
+//= rfc9260 6.9-16
+/// How much of a message was received. A message longer than
+/// [`AssociationConfig::partial_delivery_point`](crate::AssociationConfig::partial_delivery_point) is delivered in parts (RFC 9260
+/// §6.9): one [`Extent::Beginning`], any number of [`Extent::Middle`], and [`Extent::End`] or [`Extent::Aborted`]. Parts with equal
+/// `stream` and `unordered` are of one message. With DATA, nothing else is delivered between them; with I-DATA, one message of each
+/// stream may be in delivery at the same time, and parts of several alternate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Extent {
+    /// All of it.
+    #[default]
+    Whole,
+    /// The first part; more follows.
+    Beginning,
+    /// A later part; more follows.
+    Middle,
+    /// The last part.
+    End,
+    /// The rest will not arrive, and the payload is empty: the peer has abandoned the message or reset its stream, or the association
+    /// has restarted or ended (`SCTP_PARTIAL_DELIVERY_EVENT` with `SCTP_PARTIAL_DELIVERY_ABORTED`, RFC 6458 §6.1.7).
+    Aborted,
+}
+
+impl Extent {
+    /// Whether more of the message follows.
+    #[must_use]
+    pub const fn has_more(self) -> bool {
+        matches!(self, Self::Beginning | Self::Middle)
+    }
+
+    /// Whether the message was received completely, with this part.
+    #[must_use]
+    pub const fn completes(self) -> bool {
+        matches!(self, Self::Whole | Self::End)
+    }
 }

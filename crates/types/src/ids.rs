@@ -47,6 +47,16 @@ id! {
     AssociationId(u32)
 }
 
+/// The channel below SCTP through which a packet comes or goes, if the layer below distinguishes channels, as DTLS distinguishes
+/// connections (RFC 8261). The layer below chooses the bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct ChannelId(pub [u8; 8]);
+
+impl ChannelId {
+    /// No layer below distinguishes channels: packets are in UDP or IP.
+    pub const NONE: Self = Self([0; 8]);
+}
+
 /// Payload Protocol Identifier: set by the application, carried unchanged (RFC 9260 §3.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Ppid(pub u32);

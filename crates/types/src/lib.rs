@@ -18,7 +18,7 @@ mod time;
 
 pub use addr::{AddressScope, PathAddr};
 pub use ecn::Ecn;
-pub use ids::{AssociationId, MessageId, PathId, Ppid, StreamId, VerificationTag};
+pub use ids::{AssociationId, ChannelId, MessageId, PathId, Ppid, StreamId, VerificationTag};
 pub use interval::IntervalSet;
 pub use numbers::{AsconfNumber, Fsn, Mid, ReConfigNumber, SendNumber, Ssn, Tsn, UnwrappedTsn};
 pub use rate::Rate;

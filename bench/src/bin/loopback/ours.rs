@@ -97,7 +97,7 @@ async fn bind(paths: usize) -> Result<Endpoint, Failure> {
         accept: Some(AssociationConfig::default()),
         ..EndpointConfig::default()
     };
-    Ok(Endpoint::bind(&addresses(&LOCAL[..paths])?, config).await?)
+    Ok(Endpoint::bind_insecure(&addresses(&LOCAL[..paths])?, config).await?)
 }
 
 async fn connect(paths: usize, listening: &str) -> Result<Association, Failure> {

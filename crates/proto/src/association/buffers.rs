@@ -14,7 +14,7 @@ use crate::send::SendError;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
 #[non_exhaustive]
 pub enum BufferError {
-    /// The size is too small: a receive buffer must hold the longest message that the peer may send, and any buffer a packet.
+    /// The size is too small: a receive buffer must hold the longest message that is delivered whole, and any buffer a packet.
     #[error("the buffer has to hold {min} bytes at least")]
     TooSmall {
         /// The smallest size, in bytes.
@@ -65,20 +65,22 @@ impl Association {
     ///
     /// # Errors
     ///
-    /// [`BufferError::TooSmall`] if the buffer could not hold the longest message that is allowed so far:
-    /// [`AssociationConfig::max_message`](crate::AssociationConfig::max_message), or the buffer if that was smaller.
+    /// [`BufferError::TooSmall`] if the buffer could not hold the longest message that is delivered whole so far:
+    /// [`AssociationConfig::partial_delivery_point`](crate::AssociationConfig::partial_delivery_point), or
+    /// [`AssociationConfig::max_message`](crate::AssociationConfig::max_message) or the buffer if that was smaller.
     /// [`BufferError::NotConnected`] before the handshake is complete and after the end.
     pub fn set_receive_buffer(&mut self, bytes: u64) -> Result<(), BufferError> {
         if !self.state.takes_data() {
             return Err(BufferError::NotConnected);
         }
-        let min = MIN_RECEIVE_BUFFER.max(self.config.longest_received() as u64);
+        let min = MIN_RECEIVE_BUFFER.max(self.config.longest_whole() as u64);
         if bytes < min {
             return Err(BufferError::TooSmall { min });
         }
         let config = Arc::make_mut(&mut self.config);
         config.receive_buffer = bytes;
-        self.transfer.receiver.resize(bytes, config.longest_received());
+        let (longest, whole) = (config.max_message, config.longest_whole());
+        self.transfer.receiver.resize(bytes, longest, whole);
         Ok(())
     }
 

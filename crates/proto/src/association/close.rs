@@ -22,6 +22,8 @@ impl Association {
             self.state = State::Closed;
             self.transfer.stop();
             self.control.clear();
+            // A message that was being delivered in parts is aborted.
+            self.owed.tell_readable(&self.transfer.receiver, &mut self.events);
             self.events.push(Event::Closed(reason));
         }
         // Before the INIT ACK the peer's tag is unknown, and an ABORT without it would be discarded (RFC 9260 §8.5.1).

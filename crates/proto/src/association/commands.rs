@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::num::NonZeroU16;
 
 use anabranch_policy::PathFacts;
-use anabranch_types::{AssociationId, MessageId, PathAddr, PathId, StreamId};
+use anabranch_types::{AssociationId, ChannelId, MessageId, PathAddr, PathId, StreamId};
 
 use super::{Association, CloseReason, State, close};
 use crate::message::{Message, ReceivedMessage};
@@ -15,6 +15,12 @@ impl Association {
     #[must_use]
     pub const fn id(&self) -> AssociationId {
         self.id
+    }
+
+    /// The channel of the layer below SCTP, which all its packets have.
+    #[must_use]
+    pub const fn channel(&self) -> ChannelId {
+        self.channel
     }
 
     //= rfc9260 9.2-25
@@ -89,12 +95,12 @@ impl Association {
         self.transfer.sender.abandonments_on(stream)
     }
 
-    /// Receives the next complete message, in the order in which messages became deliverable; `None` if there is none. Messages
-    /// that arrived before the association ended can be received afterwards.
+    /// Receives the next message, or part of a long message ([`Extent`](crate::Extent)), in the order in which they became
+    /// deliverable; `None` if there is none. What arrived before the association ended can be received afterwards.
     pub fn receive(&mut self) -> Option<ReceivedMessage> {
         let message = self.transfer.receiver.receive();
         match &message {
-            Some(_) => self.counters.messages_received += 1,
+            Some(message) => self.counters.messages_received += u64::from(message.extent.completes()),
             None => self.owed.readable_told = false,
         }
         message

@@ -24,7 +24,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use anabranch_types::{AssociationId, Instant, PathAddr, Tsn, VerificationTag};
+use anabranch_types::{AssociationId, ChannelId, Instant, PathAddr, Tsn, VerificationTag};
 use anabranch_wire::Packet;
 use anabranch_wire::chunk::kind;
 
@@ -59,6 +59,8 @@ pub use statistics::{AssociationStatistics, SackWork};
 #[derive(Debug)]
 pub struct Association {
     pub(crate) id: AssociationId,
+    /// Of the layer below SCTP.
+    pub(crate) channel: ChannelId,
     pub(crate) config: Arc<AssociationConfig>,
     pub(crate) state: State,
     pub(crate) local: Side,
@@ -134,6 +136,7 @@ impl Owed {
 /// Initial values of an association; the handshake adds the others.
 pub(crate) struct Setup {
     pub(crate) id: AssociationId,
+    pub(crate) channel: ChannelId,
     pub(crate) config: Arc<AssociationConfig>,
     pub(crate) local_addrs: Arc<[SocketAddr]>,
     pub(crate) local: Side,
@@ -162,6 +165,7 @@ impl Association {
     pub(crate) fn new(setup: Setup, state: State, now: Instant) -> Self {
         let Setup {
             id,
+            channel,
             config,
             local_addrs,
             local,
@@ -181,6 +185,7 @@ impl Association {
         addresses.expect(peer.initial_tsn);
         Self {
             id,
+            channel,
             state,
             local,
             peer,
@@ -245,7 +250,8 @@ impl Association {
         self.transfer.receiver = self.transfer.receiver.restart(ReceiverConfig {
             initial_tsn: agreement.peer_tsn,
             buffer: self.config.advertised_buffer(),
-            max_message: self.config.longest_received(),
+            max_message: self.config.max_message,
+            whole: self.config.longest_whole(),
             inbound_streams: agreement.inbound_streams,
             interleaving,
         });

@@ -18,6 +18,11 @@ pub(super) const ADDRESS_CHANGES: [u8; 2] = [chunk_kind::ASCONF, chunk_kind::ASC
 /// Length of the parameter header in bytes.
 const HEADER_LEN: usize = 4;
 
+/// Whether chunks of type `kind` change addresses. This is asked for each received chunk, so it compares instead of searching the list.
+pub(crate) const fn changes_addresses(kind: u8) -> bool {
+    matches!(kind, chunk_kind::ASCONF | chunk_kind::ASCONF_ACK)
+}
+
 /// The key vector of one end: its RANDOM, CHUNKS and HMAC-ALGO parameters, in this order and without padding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct KeyVector {
@@ -85,8 +90,7 @@ impl KeyVector {
     /// Whether this end requires authentication of more than the chunks of RFC 5061.
     pub(crate) fn demands_more_than_asconf(&self) -> bool {
         let demanded = self.value(kind::CHUNK_LIST).iter();
-        let mut others =
-            demanded.filter(|kind| !matches!(**kind, chunk_kind::ASCONF | chunk_kind::ASCONF_ACK));
+        let mut others = demanded.filter(|kind| !changes_addresses(**kind));
         others.any(|kind| may_be_authenticated(*kind))
     }
 

@@ -11,12 +11,11 @@ mod shared_keys;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use anabranch_wire::chunk::kind;
 use anabranch_wire::{Auth, NoRoom, PacketBuilder, WriteChunk, Writer};
 
 pub(crate) use code::Algorithm;
 use code::HashedKey;
-pub(crate) use key::{BadRandom, KeyVector, KeyVectorReader, RANDOM_LEN};
+pub(crate) use key::{BadRandom, KeyVector, KeyVectorReader, RANDOM_LEN, changes_addresses};
 pub use shared_keys::KeyError;
 use shared_keys::SharedKeys;
 
@@ -84,9 +83,7 @@ impl Agreed {
         Some(Self {
             key: HashedKey::of(&ours.key(theirs, shared)),
             algorithm: theirs.algorithm()?,
-            demands_address_changes: [kind::ASCONF, kind::ASCONF_ACK]
-                .into_iter()
-                .all(|kind| theirs.demands(kind)),
+            demands_address_changes: key::ADDRESS_CHANGES.into_iter().all(|kind| theirs.demands(kind)),
         })
     }
 }
@@ -229,8 +226,7 @@ impl Authentication {
     pub(crate) fn we_demand(&self, kind: u8) -> bool {
         match &self.general {
             Some(general) => general.demanded.contains(&kind),
-            // Asked for each received chunk, so this compares instead of searching `key::ADDRESS_CHANGES`.
-            None => matches!(kind, kind::ASCONF | kind::ASCONF_ACK),
+            None => changes_addresses(kind),
         }
     }
 

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use anabranch_types::{AddressScope, AssociationId, Instant, PathId, Tsn, VerificationTag};
+use anabranch_types::{AddressScope, AssociationId, ChannelId, Instant, PathId, Tsn, VerificationTag};
 use thiserror::Error;
 
 use super::Endpoint;
@@ -54,6 +54,21 @@ impl Endpoint {
         remotes: &[SocketAddr],
         config: &AssociationConfig,
     ) -> Result<AssociationId, ConnectError> {
+        self.connect_through(now, ChannelId::NONE, remotes, config)
+    }
+
+    /// As [`Endpoint::connect`], through `channel`: all packets of the association have it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Endpoint::connect`].
+    pub fn connect_through(
+        &mut self,
+        now: Instant,
+        channel: ChannelId,
+        remotes: &[SocketAddr],
+        config: &AssociationConfig,
+    ) -> Result<AssociationId, ConnectError> {
         self.index.latest = now;
         check(remotes)?;
         if self.slots.len() >= self.config.max_associations {
@@ -72,11 +87,12 @@ impl Endpoint {
             pairs.truncate(1);
         }
         let peer_port = config.peer_sctp_port;
-        let port = self.local_port(remotes, peer_port, config.local_sctp_port)?;
+        let port = self.local_port(channel, (remotes, peer_port), config.local_sctp_port)?;
         let tag = self.fresh_tag();
         self.accepts_zero_checksums |= config.zero_checksum.is_some();
         let setup = Setup {
             id: self.fresh_id(),
+            channel,
             config: self.shared(config),
             local_addrs: self.local_addrs.clone(),
             local: Side {
@@ -113,8 +129,8 @@ impl Endpoint {
 
     fn local_port(
         &mut self,
-        remotes: &[SocketAddr],
-        peer_port: u16,
+        channel: ChannelId,
+        (remotes, peer_port): (&[SocketAddr], u16),
         wanted: Option<u16>,
     ) -> Result<u16, ConnectError> {
         let is_free = |local_port: u16| {
@@ -125,6 +141,7 @@ impl Endpoint {
                         remote,
                         peer_port,
                         local_port,
+                        channel,
                     })
                     .is_some()
             };

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 
-use anabranch_types::{Instant, Tsn, VerificationTag};
+use anabranch_types::{ChannelId, Instant, Tsn, VerificationTag};
 use anabranch_wire::chunk::kind;
 use hmac::{KeyInit as _, Mac as _};
 
@@ -69,11 +69,12 @@ pub(crate) struct Cookie {
     pub(crate) listed: Vec<IpAddr>,
 }
 
-/// Ports, which the seal covers but the cookie does not contain, because every packet has them.
+/// Ports and channel, which the seal covers but the cookie does not contain, because every packet has them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Ports {
     pub(crate) ours: u16,
     pub(crate) peers: u16,
+    pub(crate) channel: ChannelId,
 }
 
 /// Reason why a cookie is not accepted.
@@ -195,6 +196,7 @@ fn seal(key: &[u8; 32], content: &[u8], ports: Ports, tag: VerificationTag) -> H
     let mut mac = HmacSha256::new_from_slice(key).expect("HMAC takes keys of any length");
     mac.update(&ports.ours.to_be_bytes());
     mac.update(&ports.peers.to_be_bytes());
+    mac.update(&ports.channel.0);
     mac.update(&tag.0.to_be_bytes());
     mac.update(content);
     mac

@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use anabranch_types::{AssociationId, Instant, VerificationTag};
+use anabranch_types::{AssociationId, ChannelId, Instant, VerificationTag};
 
 use super::spent::SpentTags;
 use crate::association::Association;
 
-/// Source address and ports of a packet.
+/// Source address, ports and channel of a packet.
 ///
 /// The encapsulation port is included, because two peers behind one NAT may differ only in it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -19,6 +19,7 @@ pub(crate) struct Correspondent {
     pub(crate) remote: SocketAddr,
     pub(crate) peer_port: u16,
     pub(crate) local_port: u16,
+    pub(crate) channel: ChannelId,
 }
 
 /// Why an address leads to an association, in the order of the search. Any peer may list any address, so a search for associations
@@ -131,6 +132,7 @@ impl Directory {
             remote,
             peer_port: 0,
             local_port: 0,
+            channel: ChannelId::NONE,
         };
         let from_there = self
             .by_correspondent
@@ -210,5 +212,6 @@ fn correspondents(
         remote,
         peer_port,
         local_port,
+        channel: association.channel,
     })
 }

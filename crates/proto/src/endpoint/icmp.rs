@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use anabranch_types::{AssociationId, Instant, VerificationTag};
+use anabranch_types::{AssociationId, ChannelId, Instant, VerificationTag};
 use anabranch_wire::chunk::kind;
 
 use super::Endpoint;
@@ -126,7 +126,8 @@ impl Endpoint {
                 QuotedTag::Verification(tag) => tag == association.peer.tag,
             };
             let leads_there = association.transfer.paths.remotes().any(|known| known == remote);
-            has_ports && has_tag && leads_there
+            // What a layer below has sealed cannot be quoted.
+            association.channel == ChannelId::NONE && has_ports && has_tag && leads_there
         };
         match quoted.tag {
             QuotedTag::Initiate(tag) => self.index.directory.with_tag(tag).filter(belongs),
@@ -135,6 +136,7 @@ impl Endpoint {
                     remote,
                     peer_port: quoted.destination_port,
                     local_port: quoted.source_port,
+                    channel: ChannelId::NONE,
                 };
                 self.index
                     .directory

@@ -1,6 +1,6 @@
 //! Inbound packet, with its path and ports.
 
-use anabranch_types::{Ecn, Instant, PathAddr};
+use anabranch_types::{ChannelId, Ecn, Instant, PathAddr};
 use anabranch_wire::Packet;
 
 use super::cookie::Ports;
@@ -11,6 +11,7 @@ use super::directory::Correspondent;
 pub(super) struct Inbound<'p> {
     pub(super) now: Instant,
     pub(super) arrival: PathAddr,
+    pub(super) channel: ChannelId,
     pub(super) ecn: Ecn,
     pub(super) packet: &'p Packet<'p>,
     /// Whether the checksum has not been verified, because it is zero and may be meant so.
@@ -24,6 +25,7 @@ impl Inbound<'_> {
             remote: self.arrival.remote,
             peer_port: header.source_port,
             local_port: header.destination_port,
+            channel: self.channel,
         }
     }
 
@@ -32,6 +34,7 @@ impl Inbound<'_> {
         Ports {
             ours: header.destination_port,
             peers: header.source_port,
+            channel: self.channel,
         }
     }
 }

@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use core::ops::{Deref, DerefMut};
 
-use anabranch_types::{AssociationId, Ecn, Instant, PathAddr, Tsn, VerificationTag};
+use anabranch_types::{AssociationId, ChannelId, Ecn, Instant, PathAddr, Tsn, VerificationTag};
 use anabranch_wire::chunk::{RawChunk, kind};
 use anabranch_wire::{Chunk, Packet, checksum};
 
@@ -193,6 +193,19 @@ impl Endpoint {
 
     /// Handles a datagram that arrived over `path`, whose `local` address is ours.
     pub fn handle_datagram(&mut self, now: Instant, path: PathAddr, ecn: Ecn, datagram: &[u8]) {
+        self.handle_packet(now, ChannelId::NONE, path, ecn, datagram);
+    }
+
+    /// As [`Endpoint::handle_datagram`], for a packet that arrived through `channel` of the layer below. It is delivered to
+    /// associations with the same channel only, and its replies go through the same one.
+    pub fn handle_packet(
+        &mut self,
+        now: Instant,
+        channel: ChannelId,
+        path: PathAddr,
+        ecn: Ecn,
+        datagram: &[u8],
+    ) {
         self.index.latest = now;
         let is_unverified = self.accepts_zero_checksums && checksum::is_zero(datagram);
         let parsed = Packet::parse_unverified(datagram)
@@ -210,6 +223,7 @@ impl Endpoint {
         let inbound = Inbound {
             now,
             arrival: path,
+            channel,
             ecn,
             packet: &packet,
             is_unverified: is_unverified && !self.config.checksum_offload,
@@ -287,7 +301,7 @@ impl Endpoint {
         let Some(slot) = found.and_then(|id| self.slots.get_mut(&id)) else {
             return false;
         };
-        if !slot.association.expects(packet) {
+        if slot.association.channel != inbound.channel || !slot.association.expects(packet) {
             return false;
         }
         if !inbound.is_intact(slot.association.zero_checksum.is_accepted) {
@@ -361,11 +375,12 @@ impl Endpoint {
     /// Takes the next answer to an unverified peer.
     #[cold]
     fn next_reply(&mut self) -> Option<(Transmit, Vec<u8>)> {
-        let (path, mut bytes) = self.replies.pop()?;
+        let (channel, path, mut bytes) = self.replies.pop()?;
+        //= rfc9653 5.2-3
         if !self.config.checksum_offload {
             checksum::seal(&mut bytes);
         }
-        Some((Transmit::one(path, bytes.len()), bytes))
+        Some((Transmit::one(channel, path, bytes.len()), bytes))
     }
 
     /// Appends the next packets to `buffer`, all for one path: at most `max_segments`, of equal length except the last. `None` if

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use anabranch_types::{PathAddr, VerificationTag};
+use anabranch_types::{ChannelId, PathAddr, VerificationTag};
 use anabranch_wire::{CommonHeader, OutboundAbort, PacketBuilder, WriteChunk};
 
 use super::inbound::Inbound;
@@ -16,7 +16,7 @@ pub(crate) const MAX_AMPLIFICATION: usize = 3;
 /// Queue of packets to unverified peers.
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
-    queue: VecDeque<(PathAddr, Vec<u8>)>,
+    queue: VecDeque<(ChannelId, PathAddr, Vec<u8>)>,
     unanswered: u64,
 }
 
@@ -45,7 +45,7 @@ impl Replies {
         if reply.push(chunk).is_ok() {
             reply.finish_unsealed();
             //= rfc9260 5.1-3, 5.1-12, 5.1.2-7
-            self.queue.push_back((inbound.arrival, bytes));
+            self.queue.push_back((inbound.channel, inbound.arrival, bytes));
         } else {
             self.unanswered += 1;
         }
@@ -72,7 +72,7 @@ impl Replies {
         self.queue.is_empty()
     }
 
-    pub(crate) fn pop(&mut self) -> Option<(PathAddr, Vec<u8>)> {
+    pub(crate) fn pop(&mut self) -> Option<(ChannelId, PathAddr, Vec<u8>)> {
         self.queue.pop_front()
     }
 }

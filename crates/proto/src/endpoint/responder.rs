@@ -4,12 +4,12 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use anabranch_types::{AssociationId, PathAddr, PathId};
+use anabranch_types::{AssociationId, Instant, PathAddr, PathId, VerificationTag};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{Cause, CauseWriter, Chunk, CookieAck, OutboundError, ShutdownAck};
 
 use super::cookie::{BadCookie, Cookie, seal_of};
-use super::directory::Correspondent;
+use super::directory::{Correspondent, Directory};
 use super::inbound::Inbound;
 use super::{Endpoint, listener};
 use crate::association::{Agreement, Association, Control, Event, Setup, Side, State};
@@ -155,7 +155,9 @@ fn with_tag_of<'e>(endpoint: &'e mut Endpoint, inbound: &Inbound<'_>) -> Option<
     let slot = endpoint.slots.get_mut(&id)?;
     let ports = inbound.ports();
     let association = &mut slot.association;
-    (association.local.port == ports.ours && association.peer.port == ports.peers).then_some(association)
+    let is_its = association.channel == ports.channel;
+    (is_its && association.local.port == ports.ours && association.peer.port == ports.peers)
+        .then_some(association)
 }
 
 /// Whether the cookie's association has ended, even if its last chunk has not been sent yet.
@@ -186,7 +188,7 @@ fn existing(endpoint: &Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> Opti
         endpoint
             .slots
             .get(id)
-            .is_some_and(|slot| !slot.association.is_closed())
+            .is_some_and(|slot| slot.association.channel == inbound.channel && !slot.association.is_closed())
     })
 }
 
@@ -287,6 +289,7 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
     let undelivered = old.transfer.sender.unacknowledged().count() as u64;
     let setup = Setup {
         id,
+        channel: old.channel,
         config: old.config.clone(),
         local_addrs: old.addresses.local_addrs.clone(),
         local: Side {
@@ -304,12 +307,8 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
         random: endpoint.randoms.of_tag(cookie.local_tag),
         secrets: slot.association.transfer.split_secrets(),
     };
-    if slot.association.local.tag == cookie.local_tag {
-        endpoint.index.directory.forget_addresses(&slot.association);
-    } else {
-        // Late copies of the cookie that created the old association are spent, too.
-        endpoint.index.directory.retire(&slot.association, inbound.now);
-    }
+    let directory = &mut endpoint.index.directory;
+    unlist(directory, &slot.association, cookie.local_tag, inbound.now);
     let mut anew = Association::new(setup, State::Established, inbound.now);
     anew.zero_checksum.is_accepted = cookie.declared.zero_checksum.is_some();
     anew.events = core::mem::take(&mut slot.association.events);
@@ -346,6 +345,16 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
     slot.association = anew;
 }
 
+/// Unlists an association that restarts with the tag `tag`.
+fn unlist(directory: &mut Directory, old: &Association, tag: VerificationTag, now: Instant) {
+    if old.local.tag == tag {
+        directory.forget_addresses(old);
+    } else {
+        // Late copies of the cookie that created the old association are spent, too.
+        directory.retire(old, now);
+    }
+}
+
 /// Accepts a new peer if there is room; returns whether there is.
 fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> bool {
     let ports = inbound.ports();
@@ -362,6 +371,7 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> bo
     let pairs = pairs(&config, &endpoint.local_addrs, inbound, cookie);
     let setup = Setup {
         id: endpoint.fresh_id(),
+        channel: inbound.channel,
         config,
         local_addrs: endpoint.local_addrs.clone(),
         local: Side {

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use anabranch_types::{
-    AssociationId, Ecn, Instant, PathAddr, Ppid, Seed, Ssn, StreamId, Tsn, VerificationTag,
+    AssociationId, ChannelId, Ecn, Instant, PathAddr, Ppid, Seed, Ssn, StreamId, Tsn, VerificationTag,
 };
 use anabranch_wire::chunk::kind;
 use anabranch_wire::parameter::kind::{HOST_NAME, IPV4, IPV6, SUPPORTED_ADDRESS_TYPES};
@@ -234,9 +234,11 @@ fn receive_crossing_init(endpoint: &mut Endpoint, tag: VerificationTag, peers_ta
 
 mod abandonment;
 mod authentication;
+mod channels;
 mod checksums;
 mod congestion;
 mod ending;
+mod ends;
 mod extensions;
 mod handshake;
 mod icmp;

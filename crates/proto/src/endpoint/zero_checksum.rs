@@ -9,6 +9,7 @@ use anabranch_wire::{Packet, checksum};
 use super::inbound::Inbound;
 
 impl Inbound<'_> {
+    //= rfc9653 5.3-1, 5.3-2
     /// Whether the packet has a correct checksum, or one of zero that is accepted: by its association, or by the endpoint for a
     /// packet that belongs to none.
     pub(super) fn is_intact(&self, accepts_zero: bool) -> bool {
@@ -18,6 +19,7 @@ impl Inbound<'_> {
     }
 }
 
+//= rfc9653 5.2-2, 5.2-4, 5.2-5
 /// Whether a packet needs a correct CRC32c in any case: an INIT and a COOKIE ECHO, because their receiver has no association yet, and
 /// an ASCONF, whose destination may be a new path.
 fn needs_checksum(packet: &Packet<'_>) -> bool {
@@ -25,6 +27,7 @@ fn needs_checksum(packet: &Packet<'_>) -> bool {
     packet.chunks().flatten().any(|chunk| needs(chunk.kind))
 }
 
+//= rfc9653 5.2-7
 /// Writes the checksums of packets, which are `segment` bytes long except the last. If `may_be_zero`, they are left zero where
 /// that is permitted.
 pub(super) fn seal(packets: &mut [u8], segment: usize, may_be_zero: bool) {

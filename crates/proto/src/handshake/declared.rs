@@ -29,6 +29,7 @@ impl Declared {
     /// Reads a parameter of the peer; one of another type changes nothing.
     pub(crate) fn note(&mut self, parameter: &Parameter<'_>) {
         match parameter {
+            //= rfc9653 4-4
             Parameter::ZeroChecksumAcceptable(method) => {
                 self.zero_checksum = ErrorDetection::from_method(*method);
             }
@@ -38,6 +39,7 @@ impl Declared {
         }
     }
 
+    //= rfc9653 5.2-1
     /// What the peer declared, without features that `ours` has not.
     pub(crate) fn agreed(self, ours: Self) -> Self {
         Self {
@@ -52,6 +54,7 @@ impl Declared {
     //= rfc5061 4.2.6-4
     /// Writes the parameters.
     pub(crate) fn push(self, parameters: &mut ParameterWriter) {
+        //= rfc9653 4-2, 4-3, 5.1-1
         if let Some(detection) = self.zero_checksum {
             parameters.push_zero_checksum_acceptable(detection.method());
         }

@@ -270,11 +270,12 @@ fn on_data(
         return Ok(false);
     }
     match transfer.on_data(now, path, chunk)? {
-        DataOutcome::Accepted => owed.tell_readable(&transfer.receiver, events),
+        // A chunk without room may begin a partial delivery, which makes room.
+        DataOutcome::Accepted | DataOutcome::NoRoom => owed.tell_readable(&transfer.receiver, events),
         DataOutcome::InvalidStream => {
             control.report(CauseWriter::one(Cause::InvalidStream(chunk.stream())));
         }
-        DataOutcome::Duplicate | DataOutcome::NoRoom => {}
+        DataOutcome::Duplicate => {}
     }
     //= rfc9260 4-9, 6.2-19
     if let State::ShutdownSent(..) = state {

@@ -3,7 +3,7 @@
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{Chunk, HmacId, Packet, RawChunk};
 
-use crate::auth::{Authentication, Verdict};
+use crate::auth::{Authentication, Verdict, changes_addresses};
 use crate::extensions::Extensions;
 
 /// State of the guard while the chunks of a packet are handled.
@@ -47,7 +47,7 @@ impl Guard {
         let Chunk::Auth(auth) = chunk else {
             return if *self == Self::Authenticated || !authentication.we_demand(raw.kind) {
                 Admission::Granted
-            } else if matches!(raw.kind, kind::ASCONF | kind::ASCONF_ACK) {
+            } else if changes_addresses(raw.kind) {
                 Admission::Denied
             } else {
                 Admission::Skipped

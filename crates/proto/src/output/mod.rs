@@ -10,7 +10,7 @@ pub(crate) use authenticated::authenticate;
 
 use alloc::vec::Vec;
 
-use anabranch_types::{Ecn, Instant, PathAddr, PathId};
+use anabranch_types::{ChannelId, Ecn, Instant, PathAddr, PathId};
 use anabranch_wire::CommonHeader;
 
 use crate::association::{Association, Events, Owed, shutdown};
@@ -27,6 +27,8 @@ const MAX_BATCH: usize = 65_000;
 pub struct Transmit {
     /// Source (`local`) and destination (`remote`).
     pub path: PathAddr,
+    /// The channel of the layer below SCTP.
+    pub channel: ChannelId,
     /// The ECN bits of the IP header.
     pub ecn: Ecn,
     /// Bytes written, of all packets together.
@@ -40,9 +42,10 @@ pub struct Transmit {
 
 impl Transmit {
     /// One packet of `size` bytes that is not ECN-capable and must not be fragmented.
-    pub(crate) const fn one(path: PathAddr, size: usize) -> Self {
+    pub(crate) const fn one(channel: ChannelId, path: PathAddr, size: usize) -> Self {
         Self {
             path,
+            channel,
             ecn: Ecn::NotCapable,
             size,
             segment_size: None,
@@ -127,14 +130,15 @@ impl Association {
         }
         let (path, answer) = self.addresses.take_repeated()?;
         let size = packet::repeated_answer(self, &answer, buffer)?;
-        Some(Transmit::one(path, size))
+        Some(Transmit::one(self.channel, path, size))
     }
 }
 
 /// Describes one packet of `size` bytes on `path`.
 #[inline]
 fn transmit(association: &Association, path: PathId, size: usize) -> Transmit {
-    Transmit::one(association.transfer.paths.path(path).addr, size)
+    let addr = association.transfer.paths.path(path).addr;
+    Transmit::one(association.channel, addr, size)
 }
 
 //= rfc9260 6.9-7

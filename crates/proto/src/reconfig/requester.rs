@@ -96,17 +96,21 @@ impl Requester {
         });
     }
 
-    /// Whether a request may be outstanding until the peer has sent one of its own. A request of the peer that waited for ours would
-    /// then wait for ever.
-    pub(super) fn waits_for_peer(&self) -> bool {
-        let outstanding = self.outstanding.as_ref().map(|outstanding| &outstanding.wanted);
-        let resets_inbound = |wanted: &Wanted| matches!(wanted.change, Reconfiguration::ResetInbound(_));
-        let resets_association = |wanted: &Wanted| wanted.change == Reconfiguration::ResetAssociation;
-        outstanding.is_some_and(resets_inbound)
-            || outstanding
-                .into_iter()
-                .chain(&self.waiting)
-                .any(resets_association)
+    /// Whether a request to reset inbound streams is outstanding, which the peer's own reset answers.
+    pub(super) fn waits_for_reset(&self) -> bool {
+        let change = self
+            .outstanding
+            .as_ref()
+            .map(|outstanding| &outstanding.wanted.change);
+        matches!(change, Some(Reconfiguration::ResetInbound(_)))
+    }
+
+    /// Whether a reset of the association is requested. It waits until nothing is outstanding.
+    pub(super) fn wants_association_reset(&self) -> bool {
+        let outstanding = self.outstanding.iter().map(|outstanding| &outstanding.wanted);
+        outstanding
+            .chain(&self.waiting)
+            .any(|wanted| wanted.change == Reconfiguration::ResetAssociation)
     }
 
     /// Whether messages are held back for a request.

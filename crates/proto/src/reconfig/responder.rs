@@ -295,15 +295,23 @@ fn reset_outbound(
     if requester.is_resetting(streams) || transfer.sender.is_unused(streams) {
         return Some(ReConfigResult::NothingToDo);
     }
-    if requester.waits_for_peer() || !requester.has_room() {
+    if requester.wants_association_reset() || !requester.has_room() {
         return Some(ReConfigResult::RequestInProgress);
     }
-    if requester.holds() {
-        return None;
+    let (waits, holds) = (requester.waits_for_reset(), requester.holds());
+    if holds {
+        // Our hold ends only when the peer has answered the request that is in flight. If that is to reset its streams, it may wait too.
+        return waits.then_some(ReConfigResult::RequestInProgress);
     }
     let change = Reconfiguration::ResetOutbound(streams.to_vec());
     requester.answer(change, number, transfer);
-    Some(ReConfigResult::InProgress)
+    // The peer sends no request of its own while it waits for an answer, and ours waits for that request: it is told that the reset
+    // will come.
+    Some(if waits {
+        ReConfigResult::Performed
+    } else {
+        ReConfigResult::InProgress
+    })
 }
 
 //= rfc6525 5.2.6-1, 5.2.6-2

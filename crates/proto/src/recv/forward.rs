@@ -51,6 +51,7 @@ impl Receiver {
         }
         self.schedule.on_new(cumulative, true);
         self.window.set_unread(!self.delivery.is_empty());
+        self.begin_partial_if_stuck();
         Ok(())
     }
 }

@@ -29,7 +29,7 @@ use self::arrivals::{Arrivals, Turn};
 use self::delivery::Delivery;
 pub(crate) use self::forward::Skips;
 pub(crate) use self::parts::Parts;
-use self::reassembly::{Reassembly, Verdict};
+use self::reassembly::{Limits, Reassembly, Verdict};
 use self::sack::SackWriter;
 pub(crate) use self::sack::{NonRenegable, SackForm};
 use self::tracker::{NewTsn, Position, Sighting, Tracker};
@@ -49,10 +49,12 @@ const TOO_MUCH_BEGUN: Violation = Violation::Protocol("messages begun exceed the
 pub(crate) struct ReceiverConfig {
     /// The peer's initial TSN.
     pub(crate) initial_tsn: Tsn,
-    /// Receive buffer in bytes of user data; there is always room for one message.
+    /// Receive buffer in bytes of user data; there is always room for one message that is delivered whole.
     pub(crate) buffer: u64,
     /// Maximum message length in bytes.
     pub(crate) max_message: usize,
+    /// Length in bytes above which a message is delivered in parts: the partial delivery point.
+    pub(crate) whole: usize,
     /// Number of inbound streams.
     pub(crate) inbound_streams: u16,
     /// Whether data arrives in I-DATA chunks instead of DATA chunks (RFC 8260 §2.2.1).
@@ -99,7 +101,7 @@ impl Receiver {
     pub(crate) fn new(config: ReceiverConfig) -> Self {
         Self {
             tracker: Tracker::new(config.initial_tsn, config.buffer),
-            window: Window::new(config.buffer, config.max_message),
+            window: Window::new(config.buffer, config.whole),
             reassembly: Reassembly::new(&config),
             delivery: Delivery::default(),
             schedule: AckSchedule::new(),
@@ -122,6 +124,7 @@ impl Receiver {
     /// not received yet, because they were acknowledged before the restart.
     pub(crate) fn restart(&mut self, config: ReceiverConfig) -> Self {
         let mut restarted = Self::new(config);
+        self.reassembly.clear(&mut self.window, &mut self.delivery);
         restarted.delivery = mem::take(&mut self.delivery);
         for length in restarted.delivery.lengths() {
             restarted.window.hold(length);
@@ -132,13 +135,13 @@ impl Receiver {
         restarted
     }
 
-    /// Sets the size of the buffer to `buffer` bytes and the maximum message length to `max_message`, which may not decrease. A
-    /// larger window is advertised at once.
-    pub(crate) fn resize(&mut self, buffer: u64, max_message: usize) {
+    /// Sets the size of the buffer to `buffer` bytes, the maximum message length to `longest`, and the length above which a message
+    /// is delivered in parts to `whole`, which may not decrease. A larger window is advertised at once.
+    pub(crate) fn resize(&mut self, buffer: u64, longest: usize, whole: usize) {
         let before = self.window.offer();
         self.tracker.resize(buffer);
-        self.window.resize(buffer, max_message);
-        self.reassembly.allow(max_message);
+        self.window.resize(buffer, whole);
+        self.reassembly.allow(Limits { longest, whole });
         if self.window.offer() > before {
             self.schedule.force();
         }
@@ -163,11 +166,12 @@ impl Receiver {
 
     /// Frees what cannot be delivered any more, because the association has ended. Complete messages whose turn has come stay.
     pub(crate) fn free_undeliverable(&mut self) {
-        self.reassembly.clear();
+        self.reassembly.clear(&mut self.window, &mut self.delivery);
         self.tracker = Tracker::new(self.tracker.cumulative().next().wrap(), 0);
         self.arrivals = None;
         self.sack = OnDemand::default();
         self.window.keep_only(self.delivery.lengths());
+        self.window.set_unread(!self.delivery.is_empty());
     }
 
     /// Handles a chunk of user data. [`Receiver::packet_done`] follows after the last chunk of a packet.
@@ -192,7 +196,12 @@ impl Receiver {
             if !self.is_stuck_without(tsn) {
                 return Ok(self.drop_chunk());
             }
-            if !self.opens_the_window(data) {
+            if !self.opens_the_window(data, tsn) {
+                self.begin_partial();
+                if self.readable() {
+                    // The application makes room, and the peer retransmits the chunk.
+                    return Ok(self.drop_chunk());
+                }
                 // The endpoint may have memory again later, whatever becomes of this association.
                 if self.window.exceeds_grant() {
                     return Ok(self.drop_chunk());
@@ -215,9 +224,27 @@ impl Receiver {
                 self.acknowledge(tsn, payload.len());
                 self.take(tsn, data)?;
                 self.window.set_unread(!self.delivery.is_empty());
+                self.begin_partial_if_stuck();
                 Ok(DataOutcome::Accepted)
             }
         }
+    }
+
+    //= rfc9260 6.9-16
+    /// Delivers a message in parts if the buffer is full, nothing in it can be delivered, and no retransmission can change that: RFC
+    /// 9260 §6.9 asks for it.
+    #[inline]
+    fn begin_partial_if_stuck(&mut self) {
+        if self.delivery.is_empty() && self.window.offer() == 0 && self.tracker.lowest_missing().is_none() {
+            self.begin_partial();
+        }
+    }
+
+    #[cold]
+    fn begin_partial(&mut self) {
+        self.reassembly
+            .begin_partial(&mut self.window, &mut self.delivery);
+        self.window.set_unread(!self.delivery.is_empty());
     }
 
     fn take(&mut self, tsn: UnwrappedTsn, data: &UserData<'_>) -> Result<(), Violation> {
@@ -299,11 +326,12 @@ impl Receiver {
         true
     }
 
-    /// The next complete message, in the order in which messages became deliverable.
+    /// The next message or part of a message, in the order in which they became deliverable.
     pub(crate) fn receive(&mut self) -> Option<ReceivedMessage> {
         let message = self.delivery.pop()?;
         self.window.release(message.payload.len());
         self.window.set_unread(!self.delivery.is_empty());
+        self.begin_partial_if_stuck();
         Some(message)
     }
 
@@ -351,7 +379,12 @@ impl Receiver {
     /// Whether the chunk is accepted although the window is closed, because it can be delivered at once. RFC 9260 §6.2 drops a
     /// chunk with the highest TSN while the window is closed. But a sender that sends messages out of order may give the first
     /// message of a stream the highest TSN, and then only that message can open the window.
-    fn opens_the_window(&self, data: &UserData<'_>) -> bool {
+    ///
+    /// So is the chunk that continues a message in delivery: the application takes it before there is another one.
+    fn opens_the_window(&self, data: &UserData<'_>, tsn: UnwrappedTsn) -> bool {
+        if self.reassembly.continues(data, tsn) {
+            return true;
+        }
         let is_whole = data.flags().beginning && data.flags().ending;
         let is_its_turn = |turn: Turn| turn == self.reassembly.next_turn(turn.stream);
         is_whole

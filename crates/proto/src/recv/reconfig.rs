@@ -24,7 +24,7 @@ impl Receiver {
 
     /// Whether all data up to `last` has arrived, and the application has received what is complete.
     pub(crate) fn has_delivered_through(&self, last: UnwrappedTsn) -> bool {
-        self.tracker.cumulative() >= last && self.delivery.is_empty()
+        self.tracker.cumulative() >= last && self.delivery.is_empty() && !self.delivery.holds_any()
     }
 
     //= rfc6525 5.2.2-6

@@ -4,6 +4,7 @@ mod hostile;
 mod interleaved;
 mod model;
 mod nr_sack;
+mod partial;
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -15,6 +16,7 @@ use anabranch_types::{Instant, PathId, Ppid, Ssn, StreamId, Tsn, VerificationTag
 use anabranch_wire::{CommonHeader, Data, DataFlags, PacketBuilder, dissect};
 
 use super::*;
+use crate::message::Extent;
 
 const DELAY: Duration = Duration::from_millis(200);
 
@@ -69,6 +71,7 @@ impl Host {
             initial_tsn: Tsn(10),
             buffer: 10_000,
             max_message: 4_000,
+            whole: 4_000,
             inbound_streams: 10,
             interleaving: false,
         })
@@ -198,6 +201,7 @@ fn delivered_message_has_its_stream_and_ppid() {
         ..message(10, 0, b"hello")
     }]);
     let expected = ReceivedMessage {
+        extent: Extent::Whole,
         stream: StreamId(7),
         ppid: Ppid(42),
         unordered: true,
@@ -455,6 +459,7 @@ fn transmission_sequence_numbers_wrap() {
         initial_tsn: Tsn(u32::MAX - 2),
         buffer: 10_000,
         max_message: 1_000,
+        whole: 1_000,
         inbound_streams: 1,
         interleaving: false,
     });
@@ -554,6 +559,7 @@ fn window_opens_for_the_rest_of_a_started_message() {
         initial_tsn: Tsn(10),
         buffer: 5_000,
         max_message: 5_000,
+        whole: 5_000,
         inbound_streams: 1,
         interleaving: false,
     });
@@ -580,6 +586,7 @@ fn message_larger_than_the_buffer_is_delivered() {
         initial_tsn: Tsn(10),
         buffer: 1_000,
         max_message: 5_000,
+        whole: 5_000,
         inbound_streams: 1,
         interleaving: false,
     });
@@ -622,6 +629,7 @@ fn unread_messages_survive_a_restart_of_the_peer() {
         initial_tsn: Tsn(500),
         buffer: 10_000,
         max_message: 5_000,
+        whole: 5_000,
         inbound_streams: 1,
         interleaving: false,
     };

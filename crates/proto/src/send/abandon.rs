@@ -39,7 +39,7 @@ impl Sender {
     pub(crate) fn negotiate_reliability(&mut self, agreed: bool) {
         self.partially_reliable = agreed;
         if !agreed && self.partial.has_messages() {
-            self.partial.make_reliable();
+            self.partial.make_mut().make_reliable();
         }
     }
 
@@ -47,7 +47,7 @@ impl Sender {
     /// Adds a message that may be abandoned. Before the handshake is complete it is not known whether the peer supports that.
     pub(super) fn add_unreliable(&mut self, message: MessageId, stream: StreamId, reliability: Reliability) {
         if self.partially_reliable || !self.was_negotiated {
-            self.partial.add(message, stream, reliability);
+            self.partial.make_mut().add(message, stream, reliability);
         }
     }
 
@@ -70,7 +70,7 @@ impl Sender {
     /// Takes an abandoned message that was not reported yet.
     pub(crate) fn next_abandoned(&mut self) -> Option<Abandoned> {
         if self.partial.has_report() {
-            self.partial.take_report()
+            self.partial.make_mut().take_report()
         } else {
             None
         }
@@ -90,13 +90,13 @@ impl Sender {
     /// Abandons messages whose lifetime has ended. A message of which nothing is unsent is abandoned when a chunk of it is lost, so
     /// that the loss reduces the cwnd (RFC 3758 §3.5 F5). Returns whether sent chunks were abandoned.
     pub(crate) fn expire(&mut self, scheduler: &mut dyn StreamScheduler, now: Instant) -> bool {
-        self.partial.start_lifetimes(now);
+        self.partial.make_mut().start_lifetimes(now);
         let mut sent = self.put_ends();
-        while let Some(message) = self.partial.next_expired(now) {
+        while let Some(message) = self.partial.make_mut().next_expired(now) {
             if self.is_partly_unsent(message) {
                 sent |= self.abandon(message, scheduler);
             } else {
-                self.partial.is_unsettled = true;
+                self.partial.make_mut().is_unsettled = true;
             }
         }
         sent
@@ -109,7 +109,7 @@ impl Sender {
         if !self.partial.is_unsettled {
             return false;
         }
-        self.partial.is_unsettled = false;
+        self.partial.make_mut().is_unsettled = false;
         let mut hopeless = Vec::new();
         let mut next = self.scoreboard.next_lost();
         while let Some(chunk) = next {
@@ -129,7 +129,7 @@ impl Sender {
     /// Notes that chunks were marked as lost.
     pub(super) fn note_losses(&mut self, chunks: u32) {
         if chunks > 0 && self.partial.has_messages() {
-            self.partial.is_unsettled = true;
+            self.partial.make_mut().is_unsettled = true;
         }
     }
 
@@ -152,7 +152,8 @@ impl Sender {
             && length > self.free_space()
             && let Some(message) = self.partial.less_important_than(priority)
         {
-            self.partial.facts_are_stale |= self.abandon(message, scheduler);
+            let is_stale = self.abandon(message, scheduler);
+            self.partial.make_mut().facts_are_stale |= is_stale;
         }
         length <= self.free_space()
     }
@@ -165,7 +166,7 @@ impl Sender {
 
     /// Takes [`Sender::has_stale_facts`]: the caller updates facts and timers now.
     pub(crate) fn take_stale_facts(&mut self) -> bool {
-        self.has_stale_facts() && core::mem::take(&mut self.partial.facts_are_stale)
+        self.has_stale_facts() && core::mem::take(&mut self.partial.make_mut().facts_are_stale)
     }
 
     //= rfc3758 4.1-6
@@ -191,7 +192,7 @@ impl Sender {
     //= rfc3758 3.5-5
     /// Abandons a message. Returns whether a chunk of it was sent.
     fn abandon(&mut self, message: MessageId, scheduler: &mut dyn StreamScheduler) -> bool {
-        let Some(entry) = self.partial.remove(message) else {
+        let Some(entry) = self.partial.make_mut().remove(message) else {
             return false;
         };
         let mut rest = None;
@@ -206,12 +207,12 @@ impl Sender {
             for tsn in first.0..=end.0 {
                 let tsn = UnwrappedTsn(tsn);
                 if self.scoreboard.abandon(tsn, message) {
-                    self.partial.skipped.insert(tsn.0..tsn.0 + 1);
+                    self.partial.make_mut().skipped.insert(tsn.0..tsn.0 + 1);
                 }
             }
         }
         // Also chunks that were skipped have their sequence numbers, which only a TSN can report.
-        self.partial.ends.extend(rest);
+        self.partial.make_mut().ends.extend(rest);
         if self.begun == Some(message) {
             self.begun = None;
         }
@@ -221,7 +222,7 @@ impl Sender {
             self.low_water.make_mut().fell_to(entry.stream, queued);
         }
         let sent = entry.tsns.is_some();
-        self.partial.count(Abandoned {
+        self.partial.make_mut().count(Abandoned {
             message,
             stream: entry.stream,
             sent,
@@ -243,18 +244,18 @@ impl Sender {
         if self.begun.is_some() {
             return false;
         }
-        let ends = core::mem::take(&mut self.partial.ends);
+        let ends = core::mem::take(&mut self.partial.make_mut().ends);
         let before = ends.len();
         for mut last in ends {
             if self.line.has_earlier(&last) {
-                self.partial.ends.push_back(last);
+                self.partial.make_mut().ends.push_back(last);
                 continue;
             }
             last.payload = Bytes::new();
             last.flags.beginning = false;
             last.flags.ending = true;
             let tsn = self.scoreboard.put_skipped(last);
-            self.partial.skipped.insert(tsn.0..tsn.0 + 1);
+            self.partial.make_mut().skipped.insert(tsn.0..tsn.0 + 1);
         }
         self.partial.ends.len() < before
     }

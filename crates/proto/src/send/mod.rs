@@ -159,7 +159,7 @@ impl Sender {
         let refused = self.streams.limit(outbound_streams, scheduler);
         if self.partial.has_messages() {
             for (message, _) in &refused {
-                self.partial.remove(*message);
+                self.partial.make_mut().remove(*message);
             }
         }
         refused
@@ -293,9 +293,11 @@ impl Sender {
 
     //= rfc9260 3.3.1-12, 3.3.1-13, 6.9-12
     fn put(&mut self, chunk: Chunk, path: PathId, now: Instant) -> UserData<'_> {
-        if self.partial.is_used() {
+        if self.partial.is_active() {
             self.put_ends();
-            self.partial.sent(chunk.message, self.scoreboard.next_tsn());
+            self.partial
+                .make_mut()
+                .sent(chunk.message, self.scoreboard.next_tsn());
         }
         let binds = !chunk.flags.ending && !self.streams.is_interleaving();
         self.begun = binds.then_some(chunk.message);
@@ -441,16 +443,16 @@ impl Sender {
     /// Frees chunks that are acknowledged cumulatively.
     fn settle(&mut self, cumulative: UnwrappedTsn, scheduler: &mut dyn StreamScheduler) -> SackOutcome {
         let (mut freed_bytes, before) = (0, self.cumulative());
-        let may_abandon = self.partial.is_used();
+        let may_abandon = self.partial.is_active();
         self.scoreboard.forget(cumulative, |chunk| {
             freed_bytes += chunk.payload_bytes();
             self.streams.acknowledged(chunk, scheduler);
             if may_abandon && chunk.flags.ending {
-                self.partial.remove(chunk.message);
+                self.partial.make_mut().remove(chunk.message);
             }
         });
         if self.partial.has_skipped() {
-            self.partial.skipped.remove_below(cumulative.next().0);
+            self.partial.make_mut().skipped.remove_below(cumulative.next().0);
         }
         if self.is_drained() {
             self.streams.shrink(KEPT_WHEN_DRAINED);

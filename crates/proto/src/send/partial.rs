@@ -2,15 +2,14 @@
 //!
 //! Reliable messages have no entry here, so they cost one test of an empty map.
 
-use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
-use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 
 use anabranch_types::{Instant, IntervalSet, MessageId, StreamId, UnwrappedTsn};
 
 use super::chunk::Chunk;
 use crate::message::Reliability;
+use crate::on_demand::{Idle, OnDemand};
 
 /// Abandoned messages that are not reported yet. Further ones are counted only, so that an application that never asks for events
 /// does not use unbounded memory.
@@ -69,18 +68,10 @@ pub(super) enum Limit {
     Priority(u32),
 }
 
-/// The state of partial reliability. Takes no memory before the first message that may be abandoned: a change allocates it, so that
-/// callers look first whether there is anything to change.
-#[derive(Debug, Default)]
-pub(super) struct Partial(Option<Box<Messages>>);
+/// The state of partial reliability. It is allocated with the first message that may be abandoned, and kept: it has the counts.
+pub(super) type Partial = OnDemand<Messages>;
 
 impl Partial {
-    /// Whether any message could ever be abandoned.
-    #[inline]
-    pub(super) const fn is_used(&self) -> bool {
-        self.0.is_some()
-    }
-
     /// Whether there are messages that may be abandoned.
     #[inline]
     pub(super) fn has_messages(&self) -> bool {
@@ -114,29 +105,13 @@ impl Partial {
     /// When a lifetime ends next.
     #[inline]
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        let messages = self.0.as_deref()?;
-        messages.deadlines.first().map(|(deadline, _)| *deadline)
+        let (deadline, _) = self.active()?.deadlines.first()?;
+        Some(*deadline)
     }
 
     #[inline]
     fn has(&self, holds: impl FnOnce(&Messages) -> bool) -> bool {
-        self.0.as_deref().is_some_and(holds)
-    }
-}
-
-impl Deref for Partial {
-    type Target = Messages;
-
-    #[inline]
-    fn deref(&self) -> &Messages {
-        static NONE: Messages = Messages::NONE;
-        self.0.as_deref().unwrap_or(&NONE)
-    }
-}
-
-impl DerefMut for Partial {
-    fn deref_mut(&mut self) -> &mut Messages {
-        self.0.get_or_insert_default()
+        self.active().is_some_and(holds)
     }
 }
 
@@ -165,6 +140,18 @@ pub(super) struct Messages {
 impl Default for Messages {
     fn default() -> Self {
         Self::NONE
+    }
+}
+
+impl Idle for Messages {
+    const IDLE: &'static Self = &Self::NONE;
+
+    fn is_idle(&self) -> bool {
+        self.messages.is_empty()
+            && self.ends.is_empty()
+            && self.skipped.is_empty()
+            && self.received_through == UnwrappedTsn(0)
+            && self.counts == Abandonments::default()
     }
 }
 

@@ -43,7 +43,7 @@ impl Sender {
     /// ones.
     pub(crate) fn note_received_through(&mut self, last: UnwrappedTsn) {
         if self.partially_reliable {
-            self.partial.received_through = last;
+            self.partial.make_mut().received_through = last;
         }
     }
 

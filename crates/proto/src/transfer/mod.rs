@@ -156,7 +156,8 @@ impl Transfer {
             receiver: Receiver::new(ReceiverConfig {
                 initial_tsn: initial.peer,
                 buffer: config.advertised_buffer(),
-                max_message: config.longest_received(),
+                max_message: config.max_message,
+                whole: config.longest_whole(),
                 inbound_streams: config.allowed_streams(),
                 interleaving: false,
             })

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use anabranch_proto::ReceivedMessage;
+use anabranch_proto::{Extent, ReceivedMessage};
 use anabranch_types::{Instant, MessageId, StreamId};
 use thiserror::Error;
 
@@ -65,6 +65,8 @@ pub struct Inbox {
     last_at: Option<Instant>,
     /// Measurements, where messages are not checked.
     meter: Option<Meter>,
+    /// What was received of messages that are delivered in parts, by stream and ordering.
+    parts: BTreeMap<(StreamId, bool), Vec<u8>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,6 +84,27 @@ impl Inbox {
             meter: Some(Meter::default()),
             ..Self::default()
         }
+    }
+
+    /// Joins the parts of a message; returns a message that is complete.
+    pub(super) fn join(&mut self, received: ReceivedMessage) -> Option<ReceivedMessage> {
+        if received.extent == Extent::Whole {
+            return Some(received);
+        }
+        let key = (received.stream, received.unordered);
+        if received.extent == Extent::Beginning {
+            self.parts.insert(key, Vec::new());
+        }
+        self.parts.entry(key).or_default().extend(&received.payload);
+        if received.extent.has_more() {
+            return None;
+        }
+        let payload = self.parts.remove(&key).filter(|_| received.extent.completes())?;
+        Some(ReceivedMessage {
+            extent: Extent::Whole,
+            payload: payload.into(),
+            ..received
+        })
     }
 
     /// Records a message and checks what can be checked without the sent messages.

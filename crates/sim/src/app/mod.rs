@@ -214,8 +214,10 @@ impl Conversation {
 
     /// Handles a restart of the peer: both sides number messages from 0 again.
     fn begin_anew(&mut self, now: Instant, association: &mut Association) {
-        while let Some(message) = association.receive() {
-            self.inbox.take(now, &message);
+        while let Some(received) = association.receive() {
+            if let Some(message) = self.inbox.join(received) {
+                self.inbox.take(now, &message);
+            }
         }
         self.inbox.begin_anew();
         self.outbox = self.outbox.next_life();
@@ -238,14 +240,17 @@ impl Conversation {
     fn read(&mut self, now: Instant, association: &mut Association) {
         let before = self.inbox.messages();
         while self.may_read(now)
-            && let Some(message) = association.receive()
+            && let Some(received) = association.receive()
         {
+            if let Reading::AtRate(rate) = self.reading {
+                self.reads_next = Some(now + rate.time_for(received.payload.len() as u64));
+            }
+            let Some(message) = self.inbox.join(received) else {
+                continue;
+            };
             self.inbox.take(now, &message);
             for workload in &mut self.workloads {
                 workload.on_message(now, &message);
-            }
-            if let Reading::AtRate(rate) = self.reading {
-                self.reads_next = Some(now + rate.time_for(message.payload.len() as u64));
             }
         }
         if self.inbox.messages() > before {

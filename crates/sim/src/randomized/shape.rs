@@ -278,6 +278,15 @@ impl SideShape {
         self.policies.extend(rng.chance(1, 2).then_some(("ecn", "on")));
     }
 
+    /// A side with a large buffer and an even MTU, as most have, delivers long messages in parts.
+    fn partial_delivery_point(&self, max_message: usize) -> usize {
+        if self.receive_buffer.is_multiple_of(100_000) && self.mtu.is_multiple_of(2) {
+            1 + max_message / 10
+        } else {
+            max_message
+        }
+    }
+
     fn config(&self, max_message: usize) -> AssociationConfig {
         let [initial, min, max] = self.rto.map(|millis| Duration::from_millis(millis.into()));
         AssociationConfig {
@@ -285,6 +294,7 @@ impl SideShape {
             send_buffer: self.send_buffer,
             receive_buffer: self.receive_buffer,
             max_message,
+            partial_delivery_point: self.partial_delivery_point(max_message),
             outbound_streams: self.streams,
             max_inbound_streams: self.inbound_streams,
             zero_checksum: self.zero_checksum.then_some(ErrorDetection::Dtls),

@@ -42,6 +42,17 @@ const fn path(kbit: u32, millis: u32) -> PathShape {
     }
 }
 
+/// Sends one ordered message of one byte.
+const fn short_message(side: Side, stream: u16) -> Op {
+    Op::Send {
+        side,
+        stream,
+        bytes: 1,
+        count: 1,
+        unordered: false,
+    }
+}
+
 #[track_caller]
 fn holds(shape: Shape, ops: Vec<Op>) {
     if let Err(failure) = (RandomizedTest { shape, ops }).run() {
@@ -150,13 +161,7 @@ fn late_cookie_copy_does_not_revive_aborted_association() {
         shape,
         vec![
             Op::Advance { millis: 1_000 },
-            Op::Send {
-                side: Side::Near,
-                stream: 9,
-                bytes: 1,
-                count: 1,
-                unordered: false,
-            },
+            short_message(Side::Near, 9),
             Op::Abort { side: Side::Far },
         ],
     );
@@ -173,13 +178,6 @@ fn sack_without_active_path_does_not_stall_the_timer() {
     shape.far.mtu = 1_280;
     shape.far.profile = "rfc9260";
     shape.far.rto = [1_000, 1_000, 60_000];
-    let send = |side, stream| Op::Send {
-        side,
-        stream,
-        bytes: 1,
-        count: 1,
-        unordered: false,
-    };
     let ops = vec![
         Op::Advance { millis: 500 },
         Op::Lose {
@@ -194,10 +192,10 @@ fn sack_without_active_path_does_not_stall_the_timer() {
         },
         Op::Cut { path: 0 },
         Op::Advance { millis: 300 },
-        send(Side::Far, 0),
+        short_message(Side::Far, 0),
         Op::Advance { millis: 250 },
-        send(Side::Far, 0),
-        send(Side::Near, 1),
+        short_message(Side::Far, 0),
+        short_message(Side::Near, 1),
         Op::Advance { millis: 300 },
     ];
     holds(shape, ops);
@@ -281,13 +279,7 @@ fn restart_of_the_older_of_two_associations_is_followed() {
             path: 1,
         },
         Op::Restart,
-        Op::Send {
-            side: Side::Near,
-            stream: 0,
-            bytes: 1,
-            count: 1,
-            unordered: false,
-        },
+        short_message(Side::Near, 0),
         Op::Advance { millis: 1_500 },
         Op::Restart,
     ];
@@ -350,13 +342,7 @@ fn end_with_only_an_address_being_added_notices_that_the_peer_is_gone() {
             host: 15,
         },
         Op::Advance { millis: 187 },
-        Op::Send {
-            side: Side::Near,
-            stream: 1,
-            bytes: 1,
-            count: 1,
-            unordered: false,
-        },
+        short_message(Side::Near, 1),
         Op::Leave {
             side: Side::Far,
             path: 0,
@@ -383,13 +369,7 @@ fn renumbering_right_after_shutdown_is_followed() {
             path: 0,
             host: 13,
         },
-        Op::Send {
-            side: Side::Near,
-            stream: 0,
-            bytes: 1,
-            count: 1,
-            unordered: false,
-        },
+        short_message(Side::Near, 0),
     ];
     holds(shape, ops);
 }

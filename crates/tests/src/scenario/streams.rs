@@ -1,7 +1,8 @@
 //! Streams and ordering (RFC 9260 §6.5, §6.6). Which messages wait for which?
 
+use anabranch_proto::{Event, Reconfiguration};
 use anabranch_sim::app::{Bulk, Draft, Streams};
-use anabranch_types::Seed;
+use anabranch_types::{Seed, StreamId};
 use anabranch_wire::chunk::kind;
 
 use crate::fixture::{Pair, mbit, ms, secs};
@@ -96,4 +97,35 @@ fn small_messages_are_bundled() {
     pair.deliver_all(secs(1));
     // A hundred chunks of 116 bytes fill nine packets; the first may be sent before the others are queued.
     assert!(pair.alice().tally().packets_sent - before <= 12);
+}
+
+//= rfc6525 5.2.2-1, 5.2.3-1, 5.2.3-3, 5.2.7-1
+/// Each end has a request in flight while it answers that of the other.
+#[test]
+fn both_ends_ask_for_resets_at_once_and_both_succeed() {
+    let mut pair = Pair::one_path(mbit(10), ms(20))
+        .with(|config| config.reconfiguration = true)
+        .connected();
+    pair.alice().send(Draft::new(0, 1_000));
+    pair.bob().send(Draft::new(0, 1_000));
+    pair.deliver_all(secs(2));
+    let streams = vec![StreamId(0)];
+    let change = Reconfiguration::ResetInbound(streams.clone());
+    for end in [Pair::alice, Pair::bob] {
+        let asked = end(&mut pair).act(|_, association, _| association.reconfigure(change.clone()));
+        assert_eq!(asked, Ok(()));
+    }
+    pair.run_for(secs(2));
+    let accepted = Event::Reconfigured {
+        change,
+        accepted: true,
+    };
+    let reset = Event::InboundReset { streams };
+    for end in [Pair::alice, Pair::bob] {
+        assert!(end(&mut pair).has_event(|event| *event == accepted));
+        assert!(end(&mut pair).has_event(|event| *event == reset));
+    }
+    pair.alice().send(Draft::new(0, 1_000));
+    pair.bob().send(Draft::new(0, 1_000));
+    pair.deliver_all(secs(2));
 }

@@ -184,6 +184,7 @@ impl<'a> RawParameter<'a> {
             kind::SUPPORTED_ADDRESS_TYPES => Ok(supported_address_types(self.value)),
             kind::ECN_CAPABLE => fixed(Parameter::EcnCapable, reader),
             kind::FORWARD_TSN_SUPPORTED => fixed(Parameter::ForwardTsnSupported, reader),
+            //= rfc9653 4-1
             kind::ZERO_CHECKSUM_ACCEPTABLE => fixed(
                 Parameter::ZeroChecksumAcceptable(DetectionMethod(reader.u32()?)),
                 reader,

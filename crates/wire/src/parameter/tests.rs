@@ -162,6 +162,18 @@ fn mapped_addresses_are_sent_as_ipv4_and_refused_inbound() {
     );
 }
 
+//= rfc9653 4-1
+#[test]
+fn zero_checksum_acceptable_of_another_length_is_refused() {
+    assert_eq!(decode_error(kind::ZERO_CHECKSUM_ACCEPTABLE, &[0, 0, 0, 1]), None);
+    for value in [&[][..], &[0, 0, 1], &[0, 0, 0, 1, 0], &[0; 8]] {
+        assert!(
+            decode_error(kind::ZERO_CHECKSUM_ACCEPTABLE, value).is_some(),
+            "{value:?}"
+        );
+    }
+}
+
 #[test]
 fn addresses_of_another_length_are_refused() {
     assert_eq!(

@@ -209,7 +209,7 @@ impl Part {
     }
 
     fn builder(&self, side: Side) -> EndpointBuilder {
-        let builder = Endpoint::builder();
+        let builder = Endpoint::builder().insecure();
         let builder =
             builder.association_config(scenario::config(self.setting.association, self.setting.policies));
         let builder = if side == Side::Far {

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::time::Duration;
 
-use anabranch_types::{Instant, Seed, Tsn, VerificationTag};
+use anabranch_types::{ChannelId, Instant, Seed, Tsn, VerificationTag};
 
 use super::{BadCookie, Cookie, CookieKeys, Declared, ErrorDetection, Ports, TieTags};
 use crate::auth::KeyVector;
@@ -14,6 +14,7 @@ const LIFE: Duration = Duration::from_secs(60);
 const PORTS: Ports = Ports {
     ours: 9899,
     peers: 5000,
+    channel: ChannelId::NONE,
 };
 
 const TAG: VerificationTag = VerificationTag(1);
@@ -82,6 +83,17 @@ fn cookie_for_other_ports_is_forged() {
     let mut keys = keys();
     let sealed = keys.seal(&cookie(), PORTS, at(0));
     let others = Ports { peers: 5001, ..PORTS };
+    assert_eq!(keys.open(&sealed, others, TAG, at(0)), Err(BadCookie::Forged));
+}
+
+#[test]
+fn cookie_for_another_channel_is_forged() {
+    let mut keys = keys();
+    let sealed = keys.seal(&cookie(), PORTS, at(0));
+    let others = Ports {
+        channel: ChannelId([1; 8]),
+        ..PORTS
+    };
     assert_eq!(keys.open(&sealed, others, TAG, at(0)), Err(BadCookie::Forged));
 }
 

@@ -2,6 +2,7 @@
 
 use anabranch_wire::Auth;
 
+use super::ends::Ends;
 use super::*;
 use crate::{CloseReason, KeyError};
 
@@ -36,71 +37,10 @@ fn requiring(chunks: &[u8], secret: &[u8]) -> AssociationConfig {
     }
 }
 
-/// Two endpoints and all packets between them.
-struct Ends {
-    ends: [Endpoint; 2],
-    id: AssociationId,
-    packets: [Vec<Vec<u8>>; 2],
-}
-
 impl Ends {
-    /// The first endpoint connects to the second.
-    fn connecting(ours: &AssociationConfig, theirs: AssociationConfig) -> Self {
-        let mut ends = [endpoint_with(ours.clone()), listening(peer(2), theirs)];
-        let id = ends[0].connect(START, &[peer(2)], ours).expect("a path");
-        let mut ends = Self {
-            ends,
-            id,
-            packets: [Vec::new(), Vec::new()],
-        };
-        ends.exchange();
-        ends
-    }
-
-    /// Delivers packets until there are none.
-    fn exchange(&mut self) {
-        loop {
-            let before = self.packets.iter().map(Vec::len).sum::<usize>();
-            for (index, local, remote) in [(0, peer(2), here()), (1, here(), peer(2))] {
-                for packet in poll_packets(&mut self.ends[index], START) {
-                    let path = PathAddr { local, remote };
-                    self.ends[1 - index].handle_datagram(START, path, Ecn::NotCapable, &packet);
-                    self.packets[index].push(packet);
-                }
-            }
-            if self.packets.iter().map(Vec::len).sum::<usize>() == before {
-                return;
-            }
-        }
-    }
-
-    fn association(&mut self, index: usize) -> crate::AssociationMut<'_> {
-        let id = if index == 0 {
-            self.id
-        } else {
-            let only = self.ends[1].associations().next();
-            only.expect("an association").id()
-        };
-        self.ends[index].association_mut(id).expect("an association")
-    }
-
     fn keys<R>(&mut self, index: usize, act: impl FnOnce(&mut crate::AuthenticationKeys<'_>) -> R) -> R {
         let mut association = self.association(index);
         act(&mut association.authentication_keys().expect("it is offered"))
-    }
-
-    fn send(&mut self, index: usize, length: usize) {
-        let message = Message::new(StreamId(0), vec![7; length]);
-        self.association(index).send(message).expect("room");
-        self.exchange();
-    }
-
-    fn closed(&mut self, index: usize) -> Option<CloseReason> {
-        let events = events(&mut self.ends[index]);
-        events.into_iter().find_map(|event| match event {
-            Event::Closed(reason) => Some(reason),
-            _ => None,
-        })
     }
 }
 

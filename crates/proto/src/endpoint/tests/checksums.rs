@@ -1,7 +1,9 @@
 //! Tests of checksums: offloaded to the driver, and zero by agreement (RFC 9653).
 
+use anabranch_wire::parameter::kind::ZERO_CHECKSUM_ACCEPTABLE;
 use anabranch_wire::{DetectionMethod, checksum};
 
+use super::ends::Ends;
 use super::*;
 use crate::ErrorDetection;
 
@@ -24,6 +26,7 @@ fn unsealed_init() -> Vec<u8> {
     bytes
 }
 
+//= rfc9653 5.3-2
 #[test]
 fn zero_checksum_is_refused_without_offload() {
     let mut endpoint = endpoint();
@@ -65,35 +68,20 @@ fn described(packet: &[u8]) -> (Vec<u8>, bool) {
 
 /// All packets of a handshake between two endpoints with these configurations, of one message and of a shutdown.
 fn conversation(ours: AssociationConfig, theirs: AssociationConfig) -> Vec<(Vec<u8>, bool)> {
-    let mut ends = [endpoint_with(ours.clone()), listening(peer(2), theirs)];
-    let id = ends[0].connect(START, &[peer(2)], &ours).expect("a path");
-    let mut packets = Vec::new();
-    for step in 0..3 {
-        loop {
-            let sent = packets.len();
-            for (index, arrival) in [(0, (peer(2), here())), (1, (here(), peer(2)))] {
-                for packet in poll_packets(&mut ends[index], START) {
-                    packets.push(described(&packet));
-                    let (local, remote) = arrival;
-                    let path = PathAddr { local, remote };
-                    ends[1 - index].handle_datagram(START, path, Ecn::NotCapable, &packet);
-                }
-            }
-            if packets.len() == sent {
-                break;
-            }
-        }
-        let mut association = ends[0].association_mut(id).expect("an association");
-        match step {
-            0 => drop(association.send(Message::new(StreamId(0), &b"here"[..]))),
-            _ => association.shutdown(),
-        }
-    }
-    assert!(ends[0].association(id).expect("an association").is_closed());
-    assert_eq!(ends.map(|end| end.counters().malformed), [0, 0]);
-    packets
+    let mut ends = Ends::connecting(&ours, theirs);
+    ends.send(0, 4);
+    ends.association(0).shutdown();
+    ends.exchange();
+    assert!(ends.association(0).is_closed());
+    assert_eq!(ends.ends.map(|end| end.counters().malformed), [0, 0]);
+    ends.packets
+        .iter()
+        .flatten()
+        .map(|packet| described(packet))
+        .collect()
 }
 
+//= rfc9653 5.1-1, 5.2-2, 5.2-4, 5.2-7, 5.3-1
 #[test]
 fn agreed_zero_checksum_is_sent_without_init_and_cookie_echo() {
     let packets = conversation(over_dtls(), over_dtls());
@@ -109,6 +97,42 @@ fn agreed_zero_checksum_is_sent_without_init_and_cookie_echo() {
     );
 }
 
+//= rfc9653 5.2-5
+#[test]
+fn asconf_has_a_checksum_where_zero_is_agreed() {
+    let mut ends = Ends::connecting(&over_dtls(), over_dtls());
+    let another = SocketAddr::from(([10, 0, 0, 9], DEFAULT_PORT));
+    let mut association = ends.association(0);
+    association.add_local_address(another).expect("it is agreed");
+    drop(association);
+    let packets = poll_packets(&mut ends.ends[0], START);
+    let described: Vec<_> = packets.iter().map(|packet| described(packet)).collect();
+    assert_eq!(described, [(vec![kind::AUTH, kind::ASCONF], false)]);
+}
+
+//= rfc9653 4-2, 4-3, 5.1-1
+#[test]
+fn zero_checksum_is_declared_once_in_init_and_init_ack() {
+    let mut ends = Ends::connecting(&over_dtls(), over_dtls());
+    ends.send(0, 4);
+    let mut declarations = Vec::new();
+    for bytes in ends.packets.iter().flatten() {
+        let packet = Packet::parse_unverified(bytes).expect("a packet in order");
+        for chunk in packet.chunks().flatten().flat_map(RawChunk::decode) {
+            if let Chunk::Init(init) | Chunk::InitAck(init) = chunk {
+                let parameters = init.parameters.iter().flatten().map(|raw| raw.kind);
+                declarations.push(
+                    parameters
+                        .filter(|kind| *kind == ZERO_CHECKSUM_ACCEPTABLE)
+                        .count(),
+                );
+            }
+        }
+    }
+    assert_eq!(declarations, [1, 1]);
+}
+
+//= rfc9653 4-4, 5.2-1
 #[test]
 fn zero_checksum_needs_both_ends() {
     for (ours, theirs) in [
@@ -120,6 +144,7 @@ fn zero_checksum_needs_both_ends() {
     }
 }
 
+//= rfc9653 5.2-1, 5.3-2
 #[test]
 fn unknown_error_detection_method_is_not_agreed_on() {
     for method in [0, 2, u32::MAX] {
@@ -154,6 +179,7 @@ fn agreed() -> (Endpoint, VerificationTag) {
     (endpoint, tag)
 }
 
+//= rfc9653 5.3-1, 5.3-2
 #[test]
 fn wrong_checksum_is_refused_although_zero_is_accepted() {
     let (mut endpoint, tag) = agreed();
@@ -190,6 +216,7 @@ fn reply_out_of_the_blue(endpoint: &mut Endpoint, is_zero: bool, chunk: &impl Wr
     deliver_packet(endpoint, START, peer(3), &bytes)
 }
 
+//= rfc9653 5.2-3
 /// The SHUTDOWN COMPLETE was lost, and the association is gone when the peer repeats its SHUTDOWN ACK (RFC 9653 §5.3).
 #[test]
 fn out_of_the_blue_packet_gets_a_reply_with_a_checksum_where_zero_is_accepted() {

@@ -3,6 +3,7 @@
 
 use anabranch_wire::{Auth, GapBlock, HmacId, OutboundSack, Pad, checksum};
 
+use super::ends::Ends;
 use super::*;
 use crate::PacketCounts;
 use crate::extensions::PACKET_COUNTS;
@@ -306,29 +307,18 @@ fn adaptation_layers_are_told_to_both_applications() {
         ..config()
     };
     for (ours, theirs) in [(Some(7), Some(u32::MAX)), (Some(0), None), (None, Some(1))] {
-        let mut ends = [endpoint_with(with(ours)), listening(peer(2), with(theirs))];
-        let id = ends[0].connect(START, &[peer(2)], &with(ours)).expect("a path");
-        for _ in 0..4 {
-            for (index, local, remote) in [(0, peer(2), here()), (1, here(), peer(2))] {
-                let declared = [ours, theirs][index];
-                for packet in poll_packets(&mut ends[index], START) {
-                    let kind = kinds(core::slice::from_ref(&packet))[0];
-                    if matches!(kind, kind::INIT | kind::INIT_ACK) {
-                        let listed = listed_in(core::slice::from_ref(&packet), ADAPTATION_LAYER);
-                        let expected = declared.map(|code| code.to_be_bytes().to_vec());
-                        assert_eq!(listed, Vec::from_iter(expected));
-                    }
-                    let path = PathAddr { local, remote };
-                    ends[1 - index].handle_datagram(START, path, Ecn::NotCapable, &packet);
-                }
-            }
+        let mut ends = Ends::connecting(&with(ours), with(theirs));
+        for (sent, declared) in ends.packets.iter().zip([ours, theirs]) {
+            let first = sent.first().expect("INIT or INIT ACK");
+            let listed = listed_in(core::slice::from_ref(first), ADAPTATION_LAYER);
+            let expected = declared.map(|code| code.to_be_bytes().to_vec());
+            assert_eq!(listed, Vec::from_iter(expected));
         }
-        let association = ends[0].association(id).expect("an association");
-        assert_eq!(association.peer_adaptation_layer(), theirs);
+        assert_eq!(ends.association(0).peer_adaptation_layer(), theirs);
         for (index, declared) in [(0, theirs), (1, ours)] {
             let mut expected = vec![Event::Connected { incoming: index == 1 }];
             expected.extend(declared.map(Event::AdaptationIndication));
-            let mut seen = events(&mut ends[index]);
+            let mut seen = events(&mut ends.ends[index]);
             seen.retain(|event| matches!(event, Event::Connected { .. } | Event::AdaptationIndication(_)));
             assert_eq!(seen, expected);
         }

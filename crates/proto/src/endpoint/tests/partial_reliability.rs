@@ -224,14 +224,19 @@ fn forward_tsn_names_each_stream_once_and_no_unordered_message() {
     assert_eq!(answers.len(), 1);
 }
 
+/// Sends a message with a lifetime of 100 ms that is longer than the first window; returns the last TSN that was sent.
+fn sends_part(endpoint: &mut Endpoint) -> Tsn {
+    let lifetime = Reliability::Lifetime(Duration::from_millis(100));
+    sends(endpoint, lifetime, 90_000);
+    let sent = transfer::tsns(&poll_packets(endpoint, START));
+    *sent.last().expect("the first window")
+}
+
 #[test]
 fn partly_sent_message_ends_with_a_tsn_that_is_never_sent() {
     let mut endpoint = endpoint_with(unreliable());
     let tag = accept_unreliable_peer(&mut endpoint);
-    let lifetime = Reliability::Lifetime(Duration::from_millis(100));
-    sends(&mut endpoint, lifetime, 90_000);
-    let sent = transfer::tsns(&poll_packets(&mut endpoint, START));
-    let last = *sent.last().expect("the first window");
+    let last = sends_part(&mut endpoint);
     let next = Tsn(last.0.wrapping_add(1));
     let answers = waits(&mut endpoint, at(150));
     assert_eq!(forwards(&answers), [(next, vec![(STREAM, Ssn(0))])]);
@@ -244,10 +249,7 @@ fn partly_sent_message_ends_with_a_tsn_that_is_never_sent() {
 fn rest_of_a_message_whose_begin_is_acknowledged_is_skipped() {
     let mut endpoint = endpoint_with(unreliable());
     let tag = accept_unreliable_peer(&mut endpoint);
-    let lifetime = Reliability::Lifetime(Duration::from_millis(100));
-    sends(&mut endpoint, lifetime, 90_000);
-    let sent = transfer::tsns(&poll_packets(&mut endpoint, START));
-    let last = *sent.last().expect("the first window");
+    let last = sends_part(&mut endpoint);
     let full = OutboundSack {
         a_rwnd: 0,
         ..sack_of(last.0)

@@ -1,5 +1,7 @@
 //! Tests of requests to change streams that a peer should not send, or repeats, or sends at another time than usual (RFC 6525 §5.2).
 
+use alloc::format;
+
 use anabranch_types::ReConfigNumber;
 use anabranch_wire::{OutboundReConfig, ReConfigResult};
 
@@ -198,15 +200,44 @@ fn reset_while_another_one_waits_for_data_is_refused() {
     assert_eq!(count.count(), 1, "{resets:?}");
 }
 
-/// Each end would wait for the request of the other.
+//= rfc6525 5.1.1-5, 5.1.2-4, 5.1.2-5, 5.2.3-1, 5.2.3-3, 5.2.7-1, 5.2.7-2
+/// The request of the peer is granted while ours is in flight, and its reset follows when ours is answered.
 #[test]
-fn inbound_resets_of_both_ends_do_not_wait_for_each_other() {
+fn inbound_resets_of_both_ends_at_once_succeed() {
+    let mut endpoint = endpoint_with(reconfigurable());
+    let tag = accept_reconfiguring_peer(&mut endpoint);
+    let tsn = send_first(&mut endpoint);
+    deliver(&mut endpoint, START, peer(2), tag, &sack(tsn));
+    let reset = Reconfiguration::ResetInbound(vec![FIRST]);
+    request(&mut endpoint, reset.clone()).expect("it is open");
+    poll_packets(&mut endpoint, START);
+    let packets = deliver(&mut endpoint, START, peer(2), tag, &reset_incoming(1));
+    let granted = ["RE-CONFIG [response seq=1 result=1]"];
+    assert_eq!(requests(&packets), granted, "one request is in flight at most");
+    let packets = deliver(&mut endpoint, START, peer(2), tag, &reset_incoming(1));
+    assert_eq!(requests(&packets), granted, "the answer was lost");
+    let done = response(tsn, ReConfigResult::Performed);
+    let packets = deliver(&mut endpoint, START, peer(2), tag, &done);
+    let next = tsn.wrapping_add(1);
+    let expected = format!("RE-CONFIG [reset-outgoing seq={next} resp=1 last={tsn} streams=0]");
+    assert_eq!(requests(&packets), [expected]);
+    let accepted = Event::Reconfigured {
+        change: reset,
+        accepted: true,
+    };
+    assert!(events(&mut endpoint).contains(&accepted));
+}
+
+/// Messages are held back for one reset at a time. Each end would wait for the request of the other.
+#[test]
+fn inbound_reset_is_refused_while_another_reset_waits_for_the_peer() {
     let mut endpoint = endpoint_with(reconfigurable());
     let tag = accept_reconfiguring_peer(&mut endpoint);
     let tsn = send_first(&mut endpoint);
     deliver(&mut endpoint, START, peer(2), tag, &sack(tsn));
     request(&mut endpoint, Reconfiguration::ResetInbound(vec![FIRST])).expect("it is open");
     poll_packets(&mut endpoint, START);
+    request(&mut endpoint, Reconfiguration::ResetOutbound(vec![FIRST])).expect("it is open");
     let packets = deliver(&mut endpoint, START, peer(2), tag, &reset_incoming(1));
     assert_eq!(requests(&packets), ["RE-CONFIG [response seq=1 result=4]"]);
 }

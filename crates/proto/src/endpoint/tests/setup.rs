@@ -98,6 +98,7 @@ fn decode_cookie(endpoint: &mut Endpoint, packets: &[Vec<u8>]) -> crate::endpoin
     let ports = Ports {
         ours: DEFAULT_PORT,
         peers: DEFAULT_PORT,
+        channel: ChannelId::NONE,
     };
     endpoint
         .cookies

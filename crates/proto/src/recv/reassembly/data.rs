@@ -6,10 +6,10 @@ use anabranch_types::{Ppid, Ssn, StreamId, UnwrappedTsn};
 use anabranch_wire::{Data, ForwardTsn};
 use bytes::Bytes;
 
-use super::Verdict;
-use super::fragments::{self, Fragment, Fragments};
+use super::fragments::{self, Added, Dropped, Fragment, Fragments};
 use super::ordered::{Count as _, StreamOrder, Turn};
-use crate::message::ReceivedMessage;
+use super::{Limits, MAX_LOOKED_AT, Verdict};
+use crate::message::{Extent, ReceivedMessage};
 use crate::on_demand::{Idle, OnDemand};
 use crate::recv::delivery::Delivery;
 use crate::recv::tracker::Tracker;
@@ -47,7 +47,7 @@ impl Label {
 #[derive(Debug)]
 pub(in crate::recv) struct DataReassembly {
     received: OnDemand<Received>,
-    max_message: usize,
+    limits: Limits,
     pub(super) inbound_streams: u16,
 }
 
@@ -58,6 +58,8 @@ struct Received {
     order: StreamOrder<Ssn>,
     /// Up to this TSN it is not known which chunks arrived, because a FORWARD TSN has skipped some.
     unknown_through: Option<UnwrappedTsn>,
+    /// First TSN of the message that is being delivered in parts.
+    partial: Option<UnwrappedTsn>,
 }
 
 impl Idle for Received {
@@ -65,6 +67,7 @@ impl Idle for Received {
         fragments: Fragments::NONE,
         order: StreamOrder::FIRST,
         unknown_through: None,
+        partial: None,
     };
 
     fn is_idle(&self) -> bool {
@@ -73,21 +76,26 @@ impl Idle for Received {
 }
 
 impl DataReassembly {
-    pub(super) fn new(max_message: usize, inbound_streams: u16) -> Self {
+    pub(super) fn new(limits: Limits, inbound_streams: u16) -> Self {
         Self {
             received: OnDemand::default(),
-            max_message,
+            limits,
             inbound_streams,
         }
     }
 
-    /// Sets the maximum message length.
-    pub(super) const fn allow(&mut self, max_message: usize) {
-        self.max_message = max_message;
+    /// Sets the limits of message lengths.
+    pub(super) const fn allow(&mut self, limits: Limits) {
+        self.limits = limits;
     }
 
     /// Removes all that waits for more.
-    pub(super) fn clear(&mut self) {
+    pub(super) fn clear(&mut self, window: &mut Window, delivery: &mut Delivery) {
+        if self.received.partial.is_some() {
+            let received = self.received.make_mut();
+            let dropped = received.fragments.drop_all();
+            received.note_dropped(&dropped, window, delivery);
+        }
         self.received = OnDemand::default();
     }
 
@@ -104,6 +112,7 @@ impl DataReassembly {
             fragments,
             order,
             unknown_through,
+            ..
         } = &*self.received;
         if !exists && !fragments.touch(tsn) {
             return Ok(Verdict::InvalidStream);
@@ -111,8 +120,8 @@ impl DataReassembly {
         let whole = data.flags.beginning && data.flags.ending;
         if !whole || !fragments.is_empty() {
             let arrived = |tsn| tracker.has(tsn) && unknown_through.is_none_or(|unknown| tsn > unknown);
-            fragments.check(&fragment(data, tsn), self.max_message, arrived)?;
-        } else if data.payload.len() > self.max_message {
+            fragments.check(&fragment(data, tsn), self.limits.longest, arrived)?;
+        } else if data.payload.len() > self.limits.longest {
             return Err(fragments::TOO_LARGE);
         }
         if !exists {
@@ -146,7 +155,7 @@ impl DataReassembly {
     ) {
         let received = self.received.make_mut();
         let dropped = received.fragments.drop_through(cumulative);
-        window.drop_pieces(dropped.bytes, dropped.pieces);
+        received.note_dropped(&dropped, window, delivery);
         received.unknown_through = received.unknown_through.max(dropped.last).max(Some(cumulative));
         for (stream, ssn) in chunk.skipped() {
             if stream.0 < self.inbound_streams {
@@ -163,12 +172,36 @@ impl DataReassembly {
         delivery: &mut Delivery,
     ) {
         let received = self.received.make_mut();
-        received.order.reset(streams, delivery);
-        if streams.is_empty() {
-            let dropped = received.fragments.drop_all();
-            window.drop_pieces(dropped.bytes, dropped.pieces);
+        let dropped = if streams.is_empty() {
+            Some(received.fragments.drop_all())
+        } else {
+            received.drop_partial_on(streams)
+        };
+        if let Some(dropped) = dropped {
+            received.note_dropped(&dropped, window, delivery);
             received.unknown_through = received.unknown_through.max(dropped.last);
         }
+        received.order.reset(streams, delivery);
+    }
+
+    /// Begins to deliver an incomplete message in parts, if there is one whose turn it is and none is delivered in parts.
+    pub(super) fn begin_partial(&mut self, window: &mut Window, delivery: &mut Delivery) {
+        let received = &*self.received;
+        let is_free = received.partial.is_none();
+        let beginnings = received.fragments.beginnings().take(MAX_LOOKED_AT);
+        let mut its_turn = beginnings.filter(|(_, label)| is_free && received.is_its_turn(label));
+        let found = its_turn.next().map(|(first, _)| first);
+        drop(its_turn);
+        if let Some(first) = found {
+            self.received.make_mut().hand_over(first, window, delivery);
+        }
+    }
+
+    /// Whether a chunk continues the message that is being delivered in parts.
+    pub(super) fn continues(&self, tsn: UnwrappedTsn) -> bool {
+        let received = &*self.received;
+        let end = received.partial.map(|first| received.fragments.end_of(first));
+        end == Some(tsn)
     }
 
     //= rfc9260 3.3.1-2, 3.3.1-3, 6.6-3
@@ -185,22 +218,37 @@ impl DataReassembly {
         let (ppid, payload) = if data.flags.beginning && data.flags.ending {
             (data.ppid, piece)
         } else {
-            let Some(joined) = self
-                .received
-                .make_mut()
-                .fragments
-                .insert(fragment(data, tsn), piece)
-            else {
-                return Ok(());
-            };
-            window.join(joined.pieces);
-            (joined.label.ppid, joined.payload)
+            let received = self.received.make_mut();
+            match received.fragments.insert(fragment(data, tsn), piece) {
+                Added::Message(joined) if joined.follows => {
+                    window.join(joined.pieces);
+                    received.end_partial(&joined.label, joined.payload, delivery);
+                    return Ok(());
+                }
+                Added::Message(joined) => {
+                    window.join(joined.pieces);
+                    (joined.label.ppid, joined.payload)
+                }
+                Added::Beginning {
+                    first,
+                    bytes,
+                    is_partial,
+                } => {
+                    let is_long = bytes >= self.limits.whole && received.partial.is_none();
+                    if is_partial || is_long && received.is_its_turn(&Label::of(data)) {
+                        received.hand_over(first, window, delivery);
+                    }
+                    return Ok(());
+                }
+                Added::Later => return Ok(()),
+            }
         };
         let unordered = data.flags.unordered;
         let message = ReceivedMessage {
             stream: data.stream,
             ppid,
             unordered,
+            extent: Extent::Whole,
             payload,
         };
         if unordered {
@@ -212,6 +260,77 @@ impl DataReassembly {
             .make_mut()
             .order
             .deliver(data.ssn, message, delivery)
+    }
+}
+
+impl Received {
+    fn is_its_turn(&self, label: &Label) -> bool {
+        label
+            .ssn
+            .is_none_or(|ssn| self.order.turn(label.stream, ssn) == Turn::Now)
+    }
+
+    /// Delivers what has arrived of the message that begins at `first`, up to the first gap.
+    fn hand_over(&mut self, first: UnwrappedTsn, window: &mut Window, delivery: &mut Delivery) {
+        let Some(joined) = self.fragments.take_part(first) else {
+            return;
+        };
+        window.join(joined.pieces);
+        let extent = if joined.follows {
+            Extent::Middle
+        } else {
+            Extent::Beginning
+        };
+        delivery.push_part(part(&joined.label, extent, joined.payload));
+        if extent == Extent::Beginning {
+            self.partial = Some(first);
+            delivery.hold();
+        }
+    }
+
+    /// Delivers the last part of a message, and those that waited for it.
+    fn end_partial(&mut self, label: &Label, payload: Bytes, delivery: &mut Delivery) {
+        delivery.push_part(part(label, Extent::End, payload));
+        self.partial = None;
+        delivery.end_hold();
+        if let Some(ssn) = label.ssn {
+            self.order.skip(label.stream, ssn, delivery);
+        }
+    }
+
+    /// Drops the fragments of the message that is being delivered in parts, if it is of one of these streams.
+    fn drop_partial_on(&mut self, streams: &[StreamId]) -> Option<Dropped<UnwrappedTsn>> {
+        let first = self.partial?;
+        let label = self.fragments.label_of(first)?;
+        streams
+            .contains(&label.stream)
+            .then(|| self.fragments.drop_range(first..=first))
+    }
+
+    /// Counts dropped fragments. If a part of their message was delivered, the application is told of its end.
+    fn note_dropped(
+        &mut self,
+        dropped: &Dropped<UnwrappedTsn>,
+        window: &mut Window,
+        delivery: &mut Delivery,
+    ) {
+        window.drop_pieces(dropped.bytes, dropped.pieces);
+        for (_, label) in &dropped.partial {
+            window.hold(0);
+            delivery.push_part(part(label, Extent::Aborted, Bytes::new()));
+            self.partial = None;
+            delivery.end_hold();
+        }
+    }
+}
+
+fn part(label: &Label, extent: Extent, payload: Bytes) -> ReceivedMessage {
+    ReceivedMessage {
+        stream: label.stream,
+        ppid: label.ppid,
+        unordered: label.ssn.is_none(),
+        extent,
+        payload,
     }
 }
 

@@ -70,13 +70,33 @@ pub(super) struct Fragment<P: Place> {
     pub(super) len: usize,
 }
 
-/// A reassembled message and the number of its fragments.
+/// A reassembled message or a part of one, and the number of its fragments.
 #[derive(Debug)]
 pub(super) struct Joined<L> {
-    /// Label of the first fragment.
+    /// Label of the first fragment of the message.
     pub(super) label: L,
     pub(super) payload: Bytes,
     pub(super) pieces: usize,
+    /// Whether the beginning of the message was taken before.
+    pub(super) follows: bool,
+}
+
+/// What became of the run to which a fragment was added.
+#[derive(Debug)]
+pub(super) enum Added<P: Place> {
+    /// It is complete, and was removed.
+    Message(Joined<P::Label>),
+    /// It begins a message that is not complete.
+    Beginning {
+        /// Its first place.
+        first: P,
+        /// Bytes of user data, with those that were taken.
+        bytes: usize,
+        /// Whether a part of it was taken.
+        is_partial: bool,
+    },
+    /// The beginning of its message is missing.
+    Later,
 }
 
 /// Fragments of one message in consecutive places.
@@ -86,6 +106,9 @@ struct Run<L> {
     label: L,
     begins: bool,
     ends: bool,
+    /// Fragments at the front that were taken as parts of the message.
+    taken: u64,
+    /// Bytes of user data, with those that were taken.
     bytes: usize,
     pieces: VecDeque<Bytes>,
 }
@@ -166,7 +189,7 @@ impl<P: Place> Fragments<P> {
 
     //= rfc9260 6-11, 6-12, 6.9-1, 6.9-15
     /// Adds a checked fragment; returns the message if it is complete now.
-    pub(super) fn insert(&mut self, fragment: Fragment<P>, piece: Bytes) -> Option<Joined<P::Label>> {
+    pub(super) fn insert(&mut self, fragment: Fragment<P>, piece: Bytes) -> Added<P> {
         let first = self.append_or_open(&fragment, piece);
         if !fragment.ending
             && let Some(rest) = self.runs.remove(&fragment.place.ahead(1))
@@ -174,11 +197,30 @@ impl<P: Place> Fragments<P> {
         {
             run.absorb(rest);
         }
-        let run = self.runs.get(&first)?;
-        if !(run.begins && run.ends) {
-            return None;
+        match self.runs.get(&first) {
+            Some(run) if run.begins && !run.ends => Added::Beginning {
+                first,
+                bytes: run.bytes,
+                is_partial: run.taken > 0,
+            },
+            Some(run) if run.begins => self.runs.remove(&first).map_or(Added::Later, Run::complete),
+            _ => Added::Later,
         }
-        self.runs.remove(&first).map(Run::join)
+    }
+
+    /// Takes the fragments of the run at `first`, which begins a message, as a part of that message.
+    pub(super) fn take_part(&mut self, first: P) -> Option<Joined<P::Label>> {
+        let run = self.runs.get_mut(&first)?;
+        let joined = run.join();
+        run.taken += run.pieces.len() as u64;
+        run.pieces = VecDeque::new();
+        Some(joined)
+    }
+
+    /// The runs that begin a message of which no part was taken.
+    pub(super) fn beginnings(&self) -> impl Iterator<Item = (P, &P::Label)> {
+        let begin = self.runs.iter().filter(|(_, run)| run.begins && run.taken == 0);
+        begin.map(|(first, run)| (*first, &run.label))
     }
 
     /// Appends the fragment to a run or opens one; returns the first place of that run.
@@ -194,6 +236,21 @@ impl<P: Place> Fragments<P> {
                 fragment.place
             }
         }
+    }
+
+    /// The place after the last fragment of the run at `first`.
+    pub(super) fn end_of(&self, first: P) -> P {
+        self.runs.get(&first).map_or(first, |run| first.ahead(run.len()))
+    }
+
+    /// Whether a part of the run at `first` was taken.
+    pub(super) fn is_partial(&self, first: P) -> bool {
+        self.runs.get(&first).is_some_and(|run| run.taken > 0)
+    }
+
+    /// The label of the run at `first`.
+    pub(super) fn label_of(&self, first: P) -> Option<P::Label> {
+        self.runs.get(&first).map(|run| run.label)
     }
 
     /// Whether a run contains the fragment of this place.
@@ -214,11 +271,31 @@ impl<P: Place> Fragments<P> {
 
 /// Fragments that were dropped.
 #[derive(Debug)]
-pub(super) struct Dropped<P> {
+pub(super) struct Dropped<P: Place> {
     pub(super) bytes: usize,
     pub(super) pieces: usize,
     /// The last place of them.
     pub(super) last: Option<P>,
+    /// First places and labels of messages of which a part was taken.
+    pub(super) partial: Vec<(P, P::Label)>,
+}
+
+impl<P: Place> Dropped<P> {
+    const NONE: Self = Self {
+        bytes: 0,
+        pieces: 0,
+        last: None,
+        partial: Vec::new(),
+    };
+
+    fn add(&mut self, first: P, run: &Run<P::Label>) {
+        self.bytes += run.pieces.iter().map(Bytes::len).sum::<usize>();
+        self.pieces += run.pieces.len();
+        self.last = self.last.max(Some(first.ahead(run.len()).previous()));
+        if run.taken > 0 {
+            self.partial.push((first, run.label));
+        }
+    }
 }
 
 impl Fragments<UnwrappedTsn> {
@@ -235,47 +312,34 @@ impl Fragments<UnwrappedTsn> {
             .filter(|(first, run)| is_incomplete(**first, run))
             .map(|(first, _)| *first)
             .collect();
-        let mut dropped = Dropped {
-            bytes: 0,
-            pieces: 0,
-            last: None,
-        };
-        for first in hopeless {
-            if let Some(run) = self.runs.remove(&first) {
-                dropped.bytes += run.bytes;
-                dropped.pieces += run.pieces.len();
-                dropped.last = dropped.last.max(Some(first.ahead(run.len()).previous()));
-            }
-        }
-        dropped
+        self.drop_runs(&hopeless)
     }
 }
 
 impl<P: Place> Fragments<P> {
     /// Drops all fragments.
     pub(super) fn drop_all(&mut self) -> Dropped<P> {
-        let runs = core::mem::take(&mut self.runs);
-        let last = runs.last_key_value();
-        let last = last.map(|(first, run)| first.ahead(run.len()).previous());
-        Dropped {
-            bytes: runs.values().map(|run| run.bytes).sum(),
-            pieces: runs.values().map(|run| run.pieces.len()).sum(),
-            last,
+        let mut dropped = Dropped::NONE;
+        for (first, run) in core::mem::take(&mut self.runs) {
+            dropped.add(first, &run);
         }
+        dropped
     }
 
     /// Drops all fragments in these places; returns their bytes and their number.
     pub(super) fn drop_range(&mut self, places: RangeInclusive<P>) -> Dropped<P> {
         let firsts: Vec<P> = self.runs.range(places).map(|(first, _)| *first).collect();
-        let runs = firsts.iter().filter_map(|first| self.runs.remove(first));
-        let (bytes, pieces) = runs.fold((0, 0), |(bytes, pieces), run| {
-            (bytes + run.bytes, pieces + run.pieces.len())
-        });
-        Dropped {
-            bytes,
-            pieces,
-            last: None,
+        self.drop_runs(&firsts)
+    }
+
+    fn drop_runs(&mut self, firsts: &[P]) -> Dropped<P> {
+        let mut dropped = Dropped::NONE;
+        for first in firsts {
+            if let Some(run) = self.runs.remove(first) {
+                dropped.add(*first, &run);
+            }
         }
+        dropped
     }
 }
 
@@ -287,13 +351,14 @@ impl<L: Copy> Run<L> {
             label: fragment.label,
             begins: fragment.beginning,
             ends: fragment.ending,
+            taken: 0,
             bytes: fragment.len,
             pieces,
         }
     }
 
     fn len(&self) -> u64 {
-        self.pieces.len() as u64
+        self.taken + self.pieces.len() as u64
     }
 
     fn append<P: Place>(&mut self, fragment: &Fragment<P>, piece: Bytes) {
@@ -316,15 +381,30 @@ impl<L: Copy> Run<L> {
         self.pieces = rest.pieces;
     }
 
-    fn join(self) -> Joined<L> {
-        let mut payload = Vec::with_capacity(self.bytes);
-        for piece in &self.pieces {
-            payload.extend_from_slice(piece);
-        }
+    fn complete<P: Place<Label = L>>(self) -> Added<P>
+    where
+        L: Label,
+    {
+        Added::Message(self.join())
+    }
+
+    /// Joins the fragments that were not taken.
+    fn join(&self) -> Joined<L> {
+        let payload = match self.pieces.front() {
+            Some(only) if self.pieces.len() == 1 => only.clone(),
+            _ => {
+                let mut payload = Vec::with_capacity(self.pieces.iter().map(Bytes::len).sum());
+                self.pieces
+                    .iter()
+                    .for_each(|piece| payload.extend_from_slice(piece));
+                Bytes::from(payload)
+            }
+        };
         Joined {
             label: self.label,
-            payload: Bytes::from(payload),
+            payload,
             pieces: self.pieces.len(),
+            follows: self.taken > 0,
         }
     }
 }

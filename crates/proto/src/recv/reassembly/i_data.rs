@@ -4,17 +4,17 @@
 //! its fragments are numbered from 0. So fragments of any number of messages may wait at once. The receive window bounds their
 //! memory: each incomplete message counts as one chunk more.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use anabranch_types::{Fsn, Mid, Ppid, StreamId};
 use anabranch_wire::{FragmentPlace, IData, IForwardTsn, SkippedMid};
 use bytes::Bytes;
 
-use super::Verdict;
-use super::fragments::{self, Fragment, Fragments};
+use super::fragments::{self, Added, Dropped, Fragment, Fragments};
 use super::ordered::{Count as _, StreamOrder, Turn};
-use crate::message::ReceivedMessage;
+use super::{Limits, MAX_LOOKED_AT, Verdict};
+use crate::message::{Extent, ReceivedMessage};
 use crate::on_demand::{Idle, OnDemand};
 use crate::recv::delivery::Delivery;
 use crate::recv::window::Window;
@@ -43,7 +43,7 @@ struct Place {
 impl fragments::Place for Place {
     type Label = ();
 
-    /// FSNs are below the maximum message length in bytes, so they never wrap.
+    /// A message has at most 2³² - 1 fragments, so FSNs never wrap.
     fn ahead(self, count: u64) -> Self {
         Self {
             fsn: self.fsn.saturating_add(count as u32),
@@ -79,7 +79,7 @@ const HALF: u32 = (1 << 31) - 1;
 #[derive(Debug)]
 pub(in crate::recv) struct IDataReassembly {
     received: OnDemand<Received>,
-    max_message: usize,
+    limits: Limits,
     pub(super) inbound_streams: u16,
     /// Whether the peer has abandoned messages.
     has_skipped: bool,
@@ -91,6 +91,8 @@ struct Received {
     fragments: Fragments<Place>,
     begun: BTreeMap<Key, Begun>,
     order: StreamOrder<Mid>,
+    /// The streams with a message that is being delivered in parts.
+    partial: BTreeSet<StreamId>,
 }
 
 impl Idle for Received {
@@ -98,6 +100,7 @@ impl Idle for Received {
         fragments: Fragments::NONE,
         begun: BTreeMap::new(),
         order: StreamOrder::FIRST,
+        partial: BTreeSet::new(),
     };
 
     fn is_idle(&self) -> bool {
@@ -105,32 +108,28 @@ impl Idle for Received {
     }
 }
 
-/// The maximum message length whose fragments can be numbered.
-const fn countable(max_message: usize) -> usize {
-    if max_message < u32::MAX as usize {
-        max_message
-    } else {
-        u32::MAX as usize
-    }
-}
-
 impl IDataReassembly {
-    pub(super) fn new(max_message: usize, inbound_streams: u16) -> Self {
+    pub(super) fn new(limits: Limits, inbound_streams: u16) -> Self {
         Self {
             received: OnDemand::default(),
-            max_message: countable(max_message),
+            limits,
             inbound_streams,
             has_skipped: false,
         }
     }
 
-    /// Sets the maximum message length.
-    pub(super) const fn allow(&mut self, max_message: usize) {
-        self.max_message = countable(max_message);
+    /// Sets the limits of message lengths.
+    pub(super) const fn allow(&mut self, limits: Limits) {
+        self.limits = limits;
     }
 
     /// Removes all that waits for more.
-    pub(super) fn clear(&mut self) {
+    pub(super) fn clear(&mut self, window: &mut Window, delivery: &mut Delivery) {
+        if !self.received.partial.is_empty() {
+            let received = self.received.make_mut();
+            let dropped = received.fragments.drop_all();
+            received.note_dropped(&dropped, window, delivery);
+        }
         self.received = OnDemand::default();
     }
 
@@ -152,7 +151,7 @@ impl IDataReassembly {
         let begun = self.received.begun.get(&message);
         let bytes = begun.map_or(0, |begun| begun.bytes) + data.payload.len();
         // Each fragment has at least one byte, so an FSN beyond the limit means a message beyond it.
-        if bytes > self.max_message || fsn as usize >= self.max_message {
+        if bytes > self.limits.longest || fsn as usize >= self.limits.longest.min(u32::MAX as usize) {
             return Err(fragments::TOO_LARGE);
         }
         match begun {
@@ -206,7 +205,7 @@ impl IDataReassembly {
             if stream.0 >= self.inbound_streams {
                 continue;
             }
-            self.drop_incomplete(stream, unordered, mid, window);
+            self.drop_incomplete((stream, unordered), mid, window, delivery);
             if !unordered {
                 self.received.make_mut().order.skip(stream, mid, delivery);
             }
@@ -220,23 +219,50 @@ impl IDataReassembly {
         window: &mut Window,
         delivery: &mut Delivery,
     ) {
-        let received = self.received.make_mut();
-        received.order.reset(streams, delivery);
         if streams.is_empty() {
+            let received = self.received.make_mut();
             let dropped = received.fragments.drop_all();
-            window.drop_pieces(dropped.bytes, dropped.pieces + received.begun.len());
+            received.note_dropped(&dropped, window, delivery);
+            window.drop_pieces(0, received.begun.len());
             received.begun.clear();
         }
         for stream in streams {
             for (unordered, mid) in [(false, 0), (false, HALF), (true, 0), (true, HALF)] {
                 // Each of both covers the half of the MIDs before it.
-                self.drop_incomplete(*stream, unordered, Mid(mid), window);
+                self.drop_incomplete((*stream, unordered), Mid(mid), window, delivery);
             }
+        }
+        self.received.make_mut().order.reset(streams, delivery);
+    }
+
+    /// Begins to deliver an incomplete message in parts, if there is one whose turn it is.
+    pub(super) fn begin_partial(&mut self, window: &mut Window, delivery: &mut Delivery) {
+        let received = &*self.received;
+        let beginnings = received.fragments.beginnings().take(MAX_LOOKED_AT);
+        let mut its_turn = beginnings.filter(|(first, ())| received.may_begin_partial(first.message));
+        let found = its_turn.next().map(|(first, ())| first);
+        drop(its_turn);
+        if let Some(first) = found {
+            self.received.make_mut().hand_over(first, window, delivery);
         }
     }
 
+    /// Whether a chunk continues a message that is being delivered in parts.
+    pub(super) fn continues(&self, data: &IData<'_>) -> bool {
+        let Place { message, fsn } = place(data);
+        let first = Place { message, fsn: 0 };
+        let fragments = &self.received.fragments;
+        fragments.is_partial(first) && fragments.end_of(first).fsn == fsn
+    }
+
     /// Drops incomplete messages of a stream up to `mid`.
-    fn drop_incomplete(&mut self, stream: StreamId, unordered: bool, mid: Mid, window: &mut Window) {
+    fn drop_incomplete(
+        &mut self,
+        (stream, unordered): (StreamId, bool),
+        mid: Mid,
+        window: &mut Window,
+        delivery: &mut Delivery,
+    ) {
         let of = |mid| Key {
             stream,
             unordered,
@@ -254,11 +280,12 @@ impl IDataReassembly {
         let abandoned: Vec<Key> = messages.map(|(key, _)| *key).collect();
         for message in abandoned {
             let received = self.received.make_mut();
-            received.begun.remove(&message);
             let place = |fsn| Place { message, fsn };
             let dropped = received.fragments.drop_range(place(0)..=place(u32::MAX));
+            received.note_dropped(&dropped, window, delivery);
             // The message itself counted as one chunk.
-            window.drop_pieces(dropped.bytes, dropped.pieces + 1);
+            window.drop_pieces(0, 1);
+            received.begun.remove(&message);
         }
     }
 
@@ -273,7 +300,7 @@ impl IDataReassembly {
         let piece = Bytes::copy_from_slice(data.payload);
         let whole = match data.place {
             FragmentPlace::First(ppid) if data.ending => Some((ppid, piece)),
-            _ => self.join(data, piece, window),
+            _ => self.join(data, piece, window, delivery),
         };
         let Some((ppid, payload)) = whole else {
             return Ok(());
@@ -282,6 +309,7 @@ impl IDataReassembly {
             stream: data.stream,
             ppid,
             unordered: data.unordered,
+            extent: Extent::Whole,
             payload,
         };
         if data.unordered {
@@ -296,7 +324,13 @@ impl IDataReassembly {
     }
 
     /// Adds a fragment; returns the message and its PPID if it is complete now.
-    fn join(&mut self, data: &IData<'_>, piece: Bytes, window: &mut Window) -> Option<(Ppid, Bytes)> {
+    fn join(
+        &mut self,
+        data: &IData<'_>,
+        piece: Bytes,
+        window: &mut Window,
+        delivery: &mut Delivery,
+    ) -> Option<(Ppid, Bytes)> {
         let place = place(data);
         let received = self.received.make_mut();
         let begun = received.begun.entry(place.message).or_insert_with(|| {
@@ -314,10 +348,81 @@ impl IDataReassembly {
         if let FragmentPlace::First(ppid) = data.place {
             begun.ppid = ppid;
         }
-        let joined = received.fragments.insert(fragment(data), piece)?;
+        let bytes = begun.bytes;
+        let joined = match received.fragments.insert(fragment(data), piece) {
+            Added::Message(joined) => joined,
+            Added::Beginning {
+                first, is_partial, ..
+            } => {
+                let is_long = || bytes >= self.limits.whole;
+                if is_partial || is_long() && received.may_begin_partial(first.message) {
+                    received.hand_over(first, window, delivery);
+                }
+                return None;
+            }
+            Added::Later => return None,
+        };
         let begun = received.begun.remove(&place.message)?;
         window.join(joined.pieces + 1);
+        if joined.follows {
+            received.end_partial(place.message, begun.ppid, joined.payload, delivery);
+            return None;
+        }
         Some((begun.ppid, joined.payload))
+    }
+}
+
+impl Received {
+    /// Whether it is the turn of a message, and no other of its stream is being delivered in parts.
+    fn may_begin_partial(&self, message: Key) -> bool {
+        let is_next = || self.order.turn(message.stream, Mid(message.mid)) == Turn::Now;
+        (message.unordered || is_next()) && !self.partial.contains(&message.stream)
+    }
+
+    /// Delivers what has arrived of the message that begins at `first`, up to the first gap.
+    fn hand_over(&mut self, first: Place, window: &mut Window, delivery: &mut Delivery) {
+        let Some(joined) = self.fragments.take_part(first) else {
+            return;
+        };
+        window.join(joined.pieces);
+        let extent = if joined.follows {
+            Extent::Middle
+        } else {
+            Extent::Beginning
+        };
+        self.partial.insert(first.message.stream);
+        delivery.push_part(self.part(first.message, extent, joined.payload));
+    }
+
+    /// Delivers the last part of a message, and the messages that waited for it.
+    fn end_partial(&mut self, message: Key, ppid: Ppid, payload: Bytes, delivery: &mut Delivery) {
+        let last = self.part(message, Extent::End, payload);
+        delivery.push_part(ReceivedMessage { ppid, ..last });
+        self.partial.remove(&message.stream);
+        if !message.unordered {
+            self.order.skip(message.stream, Mid(message.mid), delivery);
+        }
+    }
+
+    /// Counts dropped fragments. If a part of their message was delivered, the application is told of its end.
+    fn note_dropped(&mut self, dropped: &Dropped<Place>, window: &mut Window, delivery: &mut Delivery) {
+        window.drop_pieces(dropped.bytes, dropped.pieces);
+        for (first, ()) in &dropped.partial {
+            window.hold(0);
+            delivery.push_part(self.part(first.message, Extent::Aborted, Bytes::new()));
+            self.partial.remove(&first.message.stream);
+        }
+    }
+
+    fn part(&self, message: Key, extent: Extent, payload: Bytes) -> ReceivedMessage {
+        let begun = self.begun.get(&message);
+        ReceivedMessage {
+            stream: message.stream,
+            ppid: begun.map_or_else(Ppid::default, |begun| begun.ppid),
+            unordered: message.unordered,
+            extent,
+            payload,
+        }
     }
 }
 

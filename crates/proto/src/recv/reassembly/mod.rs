@@ -26,6 +26,18 @@ use crate::violation::Violation;
 /// RFC 8260 §2.2.1: if I-DATA is negotiated, DATA is forbidden, and the reverse; the wrong type ends the association.
 const WRONG_KIND: Violation = Violation::Protocol("DATA and I-DATA do not mix");
 
+/// Incomplete messages that are considered when one has to be delivered in parts. A peer may have begun very many.
+const MAX_LOOKED_AT: usize = 1_024;
+
+/// Limits of message lengths, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::recv) struct Limits {
+    /// A longer message ends the association.
+    pub(in crate::recv) longest: usize,
+    /// A longer message is delivered in parts.
+    pub(in crate::recv) whole: usize,
+}
+
 /// Treatment of a new chunk for which the window has room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
@@ -47,23 +59,40 @@ pub(super) enum Reassembly {
 
 impl Reassembly {
     pub(super) fn new(config: &ReceiverConfig) -> Self {
-        let ReceiverConfig {
-            max_message,
-            inbound_streams,
-            ..
-        } = *config;
+        let limits = Limits {
+            longest: config.max_message,
+            whole: config.whole,
+        };
         if config.interleaving {
-            Self::IData(IDataReassembly::new(max_message, inbound_streams))
+            Self::IData(IDataReassembly::new(limits, config.inbound_streams))
         } else {
-            Self::Data(DataReassembly::new(max_message, inbound_streams))
+            Self::Data(DataReassembly::new(limits, config.inbound_streams))
         }
     }
 
-    /// Removes all that waits for more.
-    pub(super) fn clear(&mut self) {
+    /// Removes all that waits for more. Messages that are being delivered in parts are aborted.
+    pub(super) fn clear(&mut self, window: &mut Window, delivery: &mut Delivery) {
         match self {
-            Self::Data(reassembly) => reassembly.clear(),
-            Self::IData(reassembly) => reassembly.clear(),
+            Self::Data(reassembly) => reassembly.clear(window, delivery),
+            Self::IData(reassembly) => reassembly.clear(window, delivery),
+        }
+    }
+
+    /// Begins to deliver an incomplete message in parts, if there is one whose turn it is.
+    #[cold]
+    pub(super) fn begin_partial(&mut self, window: &mut Window, delivery: &mut Delivery) {
+        match self {
+            Self::Data(reassembly) => reassembly.begin_partial(window, delivery),
+            Self::IData(reassembly) => reassembly.begin_partial(window, delivery),
+        }
+    }
+
+    /// Whether a chunk continues a message that is being delivered in parts.
+    pub(super) fn continues(&self, data: &UserData<'_>, tsn: UnwrappedTsn) -> bool {
+        match (self, data) {
+            (Self::Data(reassembly), UserData::Data(_)) => reassembly.continues(tsn),
+            (Self::IData(reassembly), UserData::IData(data)) => reassembly.continues(data),
+            _ => false,
         }
     }
 
@@ -125,11 +154,11 @@ impl Reassembly {
         }
     }
 
-    /// Sets the maximum message length.
-    pub(super) const fn allow(&mut self, max_message: usize) {
+    /// Sets the limits of message lengths.
+    pub(super) const fn allow(&mut self, limits: Limits) {
         match self {
-            Self::Data(reassembly) => reassembly.allow(max_message),
-            Self::IData(reassembly) => reassembly.allow(max_message),
+            Self::Data(reassembly) => reassembly.allow(limits),
+            Self::IData(reassembly) => reassembly.allow(limits),
         }
     }
 

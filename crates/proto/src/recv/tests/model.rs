@@ -5,6 +5,7 @@ use alloc::collections::BTreeSet;
 use anabranch_types::{Rng, Seed};
 
 use super::*;
+use crate::message::Extent;
 
 const STREAMS: u64 = 4;
 
@@ -38,6 +39,7 @@ impl Sent {
 
     fn as_received(&self) -> ReceivedMessage {
         ReceivedMessage {
+            extent: Extent::Whole,
             stream: StreamId(self.stream),
             ppid: Ppid(u32::from(self.stream)),
             unordered: self.unordered,
@@ -194,6 +196,7 @@ fn random_arrivals_match_a_naive_receiver() {
             initial_tsn: Tsn(initial),
             buffer: 1 << 20,
             max_message: 1 << 10,
+            whole: 1 << 10,
             inbound_streams: STREAMS as u16,
             interleaving: false,
         });

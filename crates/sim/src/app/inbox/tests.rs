@@ -1,6 +1,6 @@
 //! Tests of the check of received messages: does it detect every kind of delivery error?
 
-use anabranch_proto::ReceivedMessage;
+use anabranch_proto::{Extent, ReceivedMessage};
 use anabranch_types::{Instant, Ppid, StreamId};
 
 use super::super::outbox::FIRST_PPID;
@@ -21,6 +21,7 @@ fn outbox() -> Outbox {
 fn message(number: u32) -> ReceivedMessage {
     let draft = outbox().sent()[number as usize];
     ReceivedMessage {
+        extent: Extent::Whole,
         stream: draft.stream,
         ppid: Ppid(FIRST_PPID + number),
         unordered: draft.unordered,
