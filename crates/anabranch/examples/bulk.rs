@@ -246,7 +246,7 @@ impl Options {
             receive_buffer: self.number("receive-buffer", defaults.receive_buffer)?,
             ..defaults
         };
-        let builder = Endpoint::builder().association_config(config);
+        let builder = Endpoint::builder().insecure().association_config(config);
         let local = self.addresses("local", local)?;
         Ok(local
             .iter()

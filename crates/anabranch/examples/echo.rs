@@ -22,7 +22,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn serve(addresses: &str) -> Result<(), Box<dyn Error>> {
     let builder = addresses
         .split(',')
-        .fold(Endpoint::builder(), |builder, address| builder.local(address));
+        .fold(Endpoint::builder().insecure(), |builder, address| {
+            builder.local(address)
+        });
     let endpoint = builder.listen().bind().await?;
     while let Some(association) = endpoint.accept().await {
         tokio::spawn(async move {
@@ -49,7 +51,7 @@ async fn say(text: &str, addresses: &str) -> Result<(), Box<dyn Error>> {
     } else {
         "[::]:0"
     };
-    let endpoint = Endpoint::builder().local(local).bind().await?;
+    let endpoint = Endpoint::builder().insecure().local(local).bind().await?;
     let association = endpoint.connect(&server[..]).await?;
     association
         .send(Message::new(StreamId(0), text.to_owned()))

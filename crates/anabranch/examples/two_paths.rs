@@ -12,6 +12,7 @@ const MESSAGE: usize = 16 << 10;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let server = Endpoint::builder()
+        .insecure()
         .local("127.0.0.1:0")
         .local("127.0.0.2:0")
         .listen()
@@ -22,7 +23,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         policies: PolicyRecipe::cmt(),
         ..Default::default()
     };
-    let builder = Endpoint::builder().association_config(config);
+    let builder = Endpoint::builder().insecure().association_config(config);
     let client = builder.local("127.0.0.3:0").local("127.0.0.4:0").bind().await?;
     let addresses = server.local_addrs();
 

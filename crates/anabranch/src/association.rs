@@ -8,6 +8,7 @@ use anabranch_proto::{
     self as proto, Abandonments, AddressError, AssociationStatistics, BufferError, CloseReason, KeyError,
     Message, ReceivedMessage, Reconfiguration, ReconfigurationError, SendQueue,
 };
+use anabranch_secure::PeerInfo;
 use anabranch_types::{AssociationId, MessageId, PathId, StreamId};
 
 use crate::driver::{Looked, Shared, Signals, until};
@@ -80,9 +81,42 @@ impl Association {
     ///
     /// # Errors
     ///
-    /// The association was aborted or failed; messages that arrived before are returned first.
+    /// [`RecvError::Closed`] if the association was aborted or failed; messages that arrived before are returned first.
+    /// [`RecvError::Partial`] if the next message is longer than
+    /// [`AssociationConfig::partial_delivery_point`](crate::AssociationConfig::partial_delivery_point), so that it arrives in parts:
+    /// [`recv_part`](Self::recv_part) returns them.
     pub async fn recv(&self) -> Result<Option<ReceivedMessage>, RecvError> {
-        until(&self.0.signals.readable, || self.0.try_recv()).await
+        until(&self.0.signals.readable, || self.0.try_recv(false)).await
+    }
+
+    /// The next message as [`recv`](Self::recv), or the next part of a message of any length (RFC 9260 §6.9):
+    /// [`ReceivedMessage::extent`] tells which. The receive window opens as parts are taken. One task should receive, or parts of one
+    /// message may go to different tasks.
+    ///
+    /// ```
+    /// # use anabranch::{Association, Extent};
+    /// # async fn example(association: Association) -> Result<(), anabranch::RecvError> {
+    /// let mut bytes = 0;
+    /// while let Some(part) = association.recv_part().await? {
+    ///     bytes += part.payload.len();
+    ///     match part.extent {
+    ///         Extent::Whole | Extent::End => println!("{bytes} bytes on stream {:?}", part.stream),
+    ///         Extent::Aborted => println!("the rest on stream {:?} will not arrive", part.stream),
+    ///         _ => continue,
+    ///     }
+    ///     bytes = 0;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// With `interleaving`, parts of messages on several streams alternate.
+    ///
+    /// # Errors
+    ///
+    /// [`RecvError::Closed`], as [`recv`](Self::recv).
+    pub async fn recv_part(&self) -> Result<Option<ReceivedMessage>, RecvError> {
+        until(&self.0.signals.readable, || self.0.try_recv(true)).await
     }
 
     /// A light handle that sends on one stream.
@@ -224,6 +258,12 @@ impl Association {
     pub async fn closed(&self) -> CloseReason {
         let signals = &self.0.signals;
         until(&signals.progress, || signals.ended().cloned()).await
+    }
+
+    /// The identity that the peer has proven; `None` if the endpoint is [insecure](crate::EndpointBuilder::insecure).
+    #[must_use]
+    pub fn peer_identity(&self) -> Option<&PeerInfo> {
+        self.0.signals.peer()
     }
 
     /// Whether the association has ended.
@@ -478,14 +518,15 @@ impl Handle {
     }
 
     /// `None` while there is nothing to receive yet.
-    fn try_recv(&self) -> Option<Result<Option<ReceivedMessage>, RecvError>> {
+    fn try_recv(&self, takes_parts: bool) -> Option<Result<Option<ReceivedMessage>, RecvError>> {
         // Before the check: whatever arrived before the end was delivered before the end was reported.
         let ended = self.signals.ended();
         let finished = self.signals.peer_has_finished() || ended == Some(&CloseReason::Finished);
         let mut asked_in_vain = false;
         loop {
-            match self.signals.inbox.look() {
+            match self.signals.inbox.look(takes_parts) {
                 Looked::Message(message) => return Some(Ok(Some(message))),
+                Looked::Part => return Some(Err(RecvError::Partial)),
                 Looked::Ask if !asked_in_vain => {
                     asked_in_vain = !self.shared.command(|state| state.deliver(self.id));
                     if !asked_in_vain {
@@ -494,7 +535,9 @@ impl Handle {
                     }
                 }
                 Looked::Ask | Looked::Empty if finished => return Some(Ok(None)),
-                Looked::Ask | Looked::Empty => return ended.map(|reason| Err(RecvError(reason.clone()))),
+                Looked::Ask | Looked::Empty => {
+                    return ended.map(|reason| Err(RecvError::Closed(reason.clone())));
+                }
             }
         }
     }

@@ -9,6 +9,9 @@ use std::time::Duration;
 use anabranch_io::{RawSocket, Socket, expand_wildcard, mtus};
 use anabranch_policy::catalog::PathMtuChoice;
 use anabranch_proto::{self as proto, AssociationConfig, EndpointConfig};
+use anabranch_secure::rustls::pki_types::ServerName;
+use anabranch_secure::rustls::{ClientConfig, ServerConfig};
+use anabranch_secure::{PrivateKey, PublicKey, Trust};
 
 #[cfg(target_os = "linux")]
 use crate::driver::follow;
@@ -19,6 +22,7 @@ use crate::observe::Observer;
 #[cfg(target_os = "linux")]
 use crate::runtime::InterfaceChanges;
 use crate::runtime::{self, Clock, Watched};
+use crate::security::{SEAL_OVERHEAD, Security};
 
 /// Default time to connect: of the INITs, which are sent after 0, 1, 3, 7 and 15 s (RFC 9260 §16), four may be lost.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -30,8 +34,11 @@ const DEFAULT_BACKLOG: usize = 1_024;
 ///
 /// ```
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// use anabranch::{AssociationConfig, Endpoint};
+/// use anabranch::{AssociationConfig, Endpoint, PrivateKey};
+/// let key: PrivateKey = std::fs::read_to_string("server.key")?.trim().parse()?;
 /// let server = Endpoint::builder()
+///     .identity(key)
+///     .trust_everyone()
 ///     .local("127.0.0.1:9899")
 ///     .local("[::1]:9899")
 ///     .association_config(AssociationConfig { receive_buffer: 8 << 20, ..AssociationConfig::default() })
@@ -51,6 +58,7 @@ pub struct EndpointBuilder {
     connect_timeout: Duration,
     follows_interfaces: bool,
     observer: Option<Box<dyn Observer>>,
+    security: Security,
 }
 
 /// The source of a socket.
@@ -72,6 +80,7 @@ impl Default for EndpointBuilder {
             connect_timeout: CONNECT_TIMEOUT,
             follows_interfaces: false,
             observer: None,
+            security: Security::default(),
         }
     }
 }
@@ -124,6 +133,70 @@ impl EndpointBuilder {
         };
         self.endpoint_config(endpoint_config)
             .association_config(AssociationConfig::webrtc())
+    }
+
+    /// Sets the key by which this host proves who it is. With a key, or a [trusted](Self::trust) one, all packets are encrypted and
+    /// authenticated: sealed datagrams, with a handshake of TLS 1.3 before each association. Without a key of its own, the endpoint makes
+    /// one when it is bound; without trusted keys, it refuses all peers.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use anabranch::{Endpoint, PrivateKey};
+    /// let key = PrivateKey::generate()?;
+    /// let server = Endpoint::builder().local("127.0.0.1:0").identity(key.clone()).trust_everyone().listen().bind().await?;
+    /// let client = Endpoint::builder().local("127.0.0.2:0").trust(key.public_key()).bind().await?;
+    /// let addresses = server.local_addrs();
+    /// let (ours, theirs) = tokio::join!(client.connect(&addresses[..]), server.accept());
+    /// let peer = ours?.peer_identity().and_then(|peer| peer.public_key());
+    /// assert_eq!(peer, Some(key.public_key()));
+    /// # drop(theirs);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+    /// ```
+    #[must_use]
+    pub fn identity(mut self, key: PrivateKey) -> Self {
+        self.security.identity = Some(key);
+        self
+    }
+
+    /// Trusts the holder of `key`, as server and as client. Call it for each peer; all others are refused.
+    #[must_use]
+    pub fn trust(mut self, key: PublicKey) -> Self {
+        self.security.trust(key);
+        self
+    }
+
+    /// Trusts the holders of all keys: the application looks at
+    /// [`Association::peer_identity`](crate::Association::peer_identity) itself. A client that trusts everyone is open to attackers on
+    /// the path.
+    #[must_use]
+    pub fn trust_everyone(mut self) -> Self {
+        self.security.trust = Some(Trust::Everyone);
+        self
+    }
+
+    /// Uses a configuration of rustls for connecting, as it is but for ALPN, session resumption and early data, which are off or set
+    /// here. Servers prove `name`.
+    #[must_use]
+    pub fn tls_client(mut self, config: ClientConfig, name: ServerName<'static>) -> Self {
+        self.security.client = Some((config, name));
+        self
+    }
+
+    /// Uses a configuration of rustls for accepting, in the same way.
+    #[must_use]
+    pub fn tls_server(mut self, config: ServerConfig) -> Self {
+        self.security.server = Some(config);
+        self
+    }
+
+    /// Sends everything in the clear, without any proof of who the peer is: SCTP in UDP as other implementations speak it, or below a
+    /// secure layer of another kind.
+    #[must_use]
+    pub const fn insecure(mut self) -> Self {
+        self.security.is_insecure = true;
+        self
     }
 
     /// Accepts associations from peers.
@@ -183,7 +256,9 @@ impl EndpointBuilder {
             connect_timeout,
             follows_interfaces,
             observer,
+            security,
         } = self;
+        let seal = security.seal(listens)?;
         // Watch before the addresses are listed, so that no change is missed.
         #[cfg(target_os = "linux")]
         let changes = follows_interfaces.then(InterfaceChanges::start).transpose()?;
@@ -196,19 +271,27 @@ impl EndpointBuilder {
         if sockets.is_empty() {
             return Err(BindError::NoAddress);
         }
+        if seal.is_some() {
+            if sockets.iter().any(|socket| socket.local_addr().port() == 0) {
+                return Err(BindError::SealedRaw);
+            }
+            // The seal detects errors better than a checksum.
+            endpoint_config.checksum_offload = true;
+        }
         endpoint_config.local = reachable_at(&sockets)?;
         if listens {
             endpoint_config
                 .accept
                 .get_or_insert_with(|| association_config.clone());
         }
-        let limits = Limits::of(&endpoint_config.local);
+        let overhead = if seal.is_some() { SEAL_OVERHEAD } else { 0 };
+        let limits = Limits::of(&endpoint_config.local, overhead);
         endpoint_config.accept = endpoint_config.accept.map(|config| limits.apply(config));
         let mut entropy = [0; 32];
         getrandom::fill(&mut entropy)?;
         let core = proto::Endpoint::new(endpoint_config, entropy);
         let clock = Clock::start();
-        let shared = Arc::new(Shared::new(core, sockets.clone(), clock, backlog));
+        let shared = Arc::new(Shared::new(core, sockets.clone(), clock, backlog, seal));
         runtime::spawn(Driver::new(Arc::clone(&shared), sockets, clock, observer));
         #[cfg(target_os = "linux")]
         if let Some(changes) = changes {
@@ -231,13 +314,16 @@ fn reachable_at(sockets: &[Arc<dyn Socket>]) -> io::Result<Vec<SocketAddr>> {
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     mtus: RangeInclusive<u32>,
+    /// Bytes that a seal adds to each packet.
+    overhead: u16,
 }
 
 impl Limits {
-    fn of(local: &[SocketAddr]) -> Self {
+    fn of(local: &[SocketAddr], overhead: u16) -> Self {
         let unknown = u32::MAX..=u32::MAX;
         Self {
             mtus: mtus(local).unwrap_or(unknown),
+            overhead,
         }
     }
 
@@ -249,7 +335,10 @@ impl Limits {
             PathMtuChoice::Search(_) => self.mtus.end(),
         };
         AssociationConfig {
-            mtu: config.mtu.min(u16::try_from(*limit).unwrap_or(u16::MAX)),
+            mtu: config
+                .mtu
+                .min(u16::try_from(*limit).unwrap_or(u16::MAX))
+                .saturating_sub(self.overhead),
             ..config
         }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anabranch_io::Socket;
 use anabranch_proto::{AssociationConfig, EndpointConfig};
+use anabranch_types::ChannelId;
 use tokio::net::ToSocketAddrs;
 
 use crate::association::Association;
@@ -14,6 +15,7 @@ use crate::builder::{EndpointBuilder, Limits};
 use crate::driver::{Shared, until};
 use crate::error::{BindError, ConnectError};
 use crate::runtime;
+use crate::security::Handshake;
 
 /// A handle of one endpoint. Clones refer to the same endpoint.
 ///
@@ -56,14 +58,14 @@ impl Endpoint {
         EndpointBuilder::default()
     }
 
-    /// Opens a UDP socket at each of `local` and runs the endpoint `config` on them. Its own list of addresses
+    /// Opens a UDP socket at each of `local` and runs the endpoint `config` on them, in the clear. Its own list of addresses
     /// is replaced by those of the sockets.
     ///
     /// # Errors
     ///
     /// An address is not local or in use, or the operating system denies sockets or randomness.
-    pub async fn bind(local: &[SocketAddr], config: EndpointConfig) -> Result<Self, BindError> {
-        let builder = Self::builder().endpoint_config(config);
+    pub async fn bind_insecure(local: &[SocketAddr], config: EndpointConfig) -> Result<Self, BindError> {
+        let builder = Self::builder().insecure().endpoint_config(config);
         local
             .iter()
             .fold(builder, |builder, address| builder.local(address.to_string()))
@@ -164,15 +166,36 @@ impl Endpoint {
         let remotes: Vec<SocketAddr> = tokio::net::lookup_host(peer).await?.collect();
         let config = self.0.limits.apply(config.clone());
         let shared = &self.0.shared;
+        let connected = async {
+            let Some(seal) = &shared.seal else {
+                return self.set_up(ChannelId::NONE, &remotes, &config).await;
+            };
+            let handshake = Handshake::begin(shared, seal, &remotes)?;
+            let remotes = handshake.done(&remotes).await?;
+            let association = self.set_up(handshake.channel, &remotes, &config).await;
+            association.map_err(|error| handshake.explain(error))
+        };
+        let within = runtime::timeout(self.0.connect_timeout, connected).await;
+        within.unwrap_or(Err(ConnectError::NoAnswer))
+    }
+
+    /// Sets up an association through `channel`.
+    async fn set_up(
+        &self,
+        channel: ChannelId,
+        remotes: &[SocketAddr],
+        config: &AssociationConfig,
+    ) -> Result<Association, ConnectError> {
+        let shared = &self.0.shared;
         let (id, signals) = shared.command(|state| {
             if !state.accepting {
                 return Err(ConnectError::EndpointClosed);
             }
-            Ok(state.connect(shared.now(), &remotes, &config)?)
+            Ok(state.connect((shared.now(), channel), remotes, config)?)
         })?;
-        let connected = Association::new(Arc::clone(shared), id, signals).connected();
-        let within = runtime::timeout(self.0.connect_timeout, connected).await;
-        within.unwrap_or(Err(ConnectError::NoAnswer))
+        Association::new(Arc::clone(shared), id, signals)
+            .connected()
+            .await
     }
 
     /// The next association that a peer set up and that has not failed since; `None` when the endpoint is closed.

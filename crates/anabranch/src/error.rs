@@ -4,6 +4,7 @@ use std::io;
 
 pub use anabranch_proto::ConnectError as ConnectConfigError;
 use anabranch_proto::{self as proto, CloseReason};
+use anabranch_secure::{HandshakeError, PublicKey, rustls};
 use thiserror::Error;
 
 /// Why an endpoint could not be set up.
@@ -24,6 +25,20 @@ pub enum BindError {
     /// A socket could not be opened.
     #[error("socket: {0}")]
     Socket(#[from] io::Error),
+    /// Neither an identity nor trusted keys were given, and the endpoint was not called [insecure](crate::EndpointBuilder::insecure).
+    #[error(
+        "an endpoint needs an identity or keys that it trusts; in the clear only if it is called insecure"
+    )]
+    NoSecurity,
+    /// Security was given in more than one way: as keys, as configurations of rustls, or as none.
+    #[error("security was given in two ways")]
+    AmbiguousSecurity,
+    /// Sealed datagrams are sent in UDP only.
+    #[error("a raw socket has no sealed datagrams")]
+    SealedRaw,
+    /// TLS cannot use the identity or the configuration.
+    #[error("TLS: {0}")]
+    Tls(#[from] rustls::Error),
     /// The operating system provided no random seed.
     #[error("no randomness from the operating system: {0}")]
     NoRandomness(#[from] getrandom::Error),
@@ -42,6 +57,18 @@ pub enum ConnectError {
     /// The peer's addresses or the configuration are not valid.
     #[error(transparent)]
     Config(#[from] ConnectConfigError),
+    /// The endpoint has no configuration of TLS for connecting.
+    #[error("the endpoint has no configuration of TLS for connecting")]
+    NoTrust,
+    /// The peer has proven that it holds this key, which is not trusted here.
+    #[error("the peer's key {0} is not trusted")]
+    UntrustedKey(PublicKey),
+    /// The peer does not trust our key, this one.
+    #[error("the peer does not trust our key {0}")]
+    KeyNotAccepted(PublicKey),
+    /// The handshake of sealed datagrams failed.
+    #[error("no secure connection: {0}")]
+    Insecure(#[from] HandshakeError),
     /// No program listens at any of the addresses: the hosts have answered by ICMP that the port is closed.
     #[error("no program listens at the address of the peer")]
     Refused,
@@ -125,13 +152,20 @@ impl TrySendError {
     }
 }
 
-/// Why no further message will be received: the association failed before the peer had finished.
+/// Why no message was received.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("the association is closed: {0}")]
-pub struct RecvError(
-    /// How it ended.
-    pub CloseReason,
-);
+#[non_exhaustive]
+pub enum RecvError {
+    /// No further message will be received: the association failed before the peer had finished.
+    #[error("the association is closed: {0}")]
+    Closed(
+        /// How it ended.
+        CloseReason,
+    ),
+    /// The next message arrives in parts, which [`Association::recv_part`](crate::Association::recv_part) returns.
+    #[error("the next message arrives in parts")]
+    Partial,
+}
 
 /// Why an association was not shut down in order, or not everything sent was acknowledged.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]

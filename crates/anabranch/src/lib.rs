@@ -6,13 +6,15 @@
 //! when it returns, it is used again.
 //!
 //! ```
-//! use anabranch::{Endpoint, Message, StreamId};
+//! use anabranch::{Endpoint, Message, PrivateKey, StreamId};
 //!
 //! #[tokio::main(flavor = "current_thread")]
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     // Two local addresses each: every association can have two paths.
-//!     let server = Endpoint::builder().local("127.0.0.1:0").local("127.0.0.2:0").listen().bind().await?;
-//!     let client = Endpoint::builder().local("127.0.0.3:0").local("127.0.0.4:0").bind().await?;
+//!     // The server proves who it is by its key. Two local addresses each: every association can have two paths.
+//!     let key = PrivateKey::generate()?;
+//!     let server = Endpoint::builder().identity(key.clone()).trust_everyone().local("127.0.0.1:0").local("127.0.0.2:0");
+//!     let server = server.listen().bind().await?;
+//!     let client = Endpoint::builder().trust(key.public_key()).local("127.0.0.3:0").local("127.0.0.4:0").bind().await?;
 //!     let addresses = server.local_addrs();
 //!
 //!     let echo = tokio::spawn(async move {
@@ -33,7 +35,12 @@
 //! }
 //! ```
 //!
-//! **SCTP does not encrypt.** Do not send confidential data without a secure layer below, such as a VPN.
+//! # Security
+//!
+//! An endpoint with an [identity](EndpointBuilder::identity) or a [trusted key](EndpointBuilder::trust) encrypts and authenticates all
+//! packets: TLS 1.3 below SCTP, by keys as WireGuard has them, or with [configurations of rustls](EndpointBuilder::tls_client). The peer's
+//! identity is on the [association](Association::peer_identity). SCTP in the clear, as other implementations speak it in UDP, needs
+//! [`insecure`](EndpointBuilder::insecure).
 //!
 //! # How it runs
 //!
@@ -50,6 +57,7 @@ mod error;
 mod events;
 mod observe;
 mod runtime;
+mod security;
 mod stream;
 
 pub use anabranch_io as io;
@@ -57,10 +65,11 @@ pub use anabranch_policy as policy;
 pub use anabranch_policy::{PolicyRecipe, Reachability};
 pub use anabranch_proto::{
     Abandonments, AddressError, AssociationConfig, AssociationStatistics, BufferError, CloseReason,
-    EndpointConfig, ErrorDetection, KeyError, Message, OwnPolicies, PacketCounts, PathChange, PathCounters,
-    PathEvent, PathStatistics, ReceivedMessage, Reconfiguration, ReconfigurationError, Reliability,
-    SendQueue, SourcePrefix,
+    EndpointConfig, ErrorDetection, Extent, KeyError, Message, OwnPolicies, PacketCounts, PathChange,
+    PathCounters, PathEvent, PathStatistics, ReceivedMessage, Reconfiguration, ReconfigurationError,
+    Reliability, SendQueue, SourcePrefix,
 };
+pub use anabranch_secure::{HandshakeError, KeyParseError, PeerInfo, PrivateKey, PublicKey, rustls};
 pub use anabranch_types::{AssociationId, Instant, MessageId, PathAddr, PathId, Ppid, Rate, StreamId};
 pub use association::Association;
 pub use builder::EndpointBuilder;
@@ -74,6 +83,7 @@ pub use observe::{Direction, Observer};
 #[cfg(target_os = "linux")]
 pub use runtime::InterfaceChanges;
 pub use runtime::{udp_socket, uplink_socket};
+pub use security::SEAL_OVERHEAD;
 pub use stream::SendStream;
 
 /// The example of README.md, as a doc test.

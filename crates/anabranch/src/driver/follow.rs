@@ -181,9 +181,9 @@ mod tests {
 
     #[tokio::test]
     async fn peer_learns_addresses_that_come_and_go() {
-        let server = Endpoint::builder().local("0.0.0.0:0").listen();
+        let server = Endpoint::builder().insecure().local("0.0.0.0:0").listen();
         let server = server.bind().await.expect("loopback is there");
-        let client = Endpoint::builder().local("127.0.0.3:0").bind();
+        let client = Endpoint::builder().insecure().local("127.0.0.3:0").bind();
         let client = client.await.expect("loopback is there");
         let port = server.local_addrs()[0].port();
         let (first, second) = (on_loopback(1, port), on_loopback(2, port));

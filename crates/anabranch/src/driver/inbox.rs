@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
-use anabranch_proto::ReceivedMessage;
+use anabranch_proto::{Extent, ReceivedMessage};
 
 /// Bytes beyond which the driver leaves messages in the core, where they count against the receive buffer. A message
 /// counts with its overhead, or many tiny ones would take much more memory.
@@ -31,6 +31,8 @@ struct Delivered {
 #[derive(Debug)]
 pub(crate) enum Looked {
     Message(ReceivedMessage),
+    /// The next one is a part of a message, and was not asked for.
+    Part,
     /// The inbox is empty, but the core has more messages: poll the core, then read the inbox again.
     Ask,
     Empty,
@@ -53,7 +55,8 @@ impl Inbox {
         delivered.messages.len() > before
     }
 
-    pub(crate) fn look(&self) -> Looked {
+    /// Takes the next message, or part of a message if `takes_parts`.
+    pub(crate) fn look(&self, takes_parts: bool) -> Looked {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if taken.is_empty() {
             let mut delivered = self.delivered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,6 +66,10 @@ impl Inbox {
             if taken.is_empty() && delivered.left_some {
                 return Looked::Ask;
             }
+        }
+        let is_part = |next: &ReceivedMessage| next.extent != Extent::Whole;
+        if !takes_parts && taken.front().is_some_and(is_part) {
+            return Looked::Part;
         }
         taken.pop_front().map_or(Looked::Empty, Looked::Message)
     }

@@ -3,9 +3,12 @@
 //! The driver works in rounds: it receives a batch from every socket, passes it to the core and sends what the core has to
 //! send, in batches too; then it checks whether handles or the timer brought new work, and sleeps if not.
 
+mod channels;
 mod flood;
 mod follow;
 mod inbox;
+mod seal;
+mod sealed;
 mod shared;
 mod signals;
 mod sockets;
@@ -19,9 +22,11 @@ use std::time::Duration;
 
 use anabranch_io::{IcmpKind, Incoming, Socket};
 use anabranch_proto::{self as proto, Transmit};
+pub(crate) use channels::Attempt;
 #[cfg(target_os = "linux")]
 pub(crate) use follow::follow;
 pub(crate) use inbox::Looked;
+pub(crate) use seal::Seal;
 pub(crate) use shared::{Shared, State};
 pub(crate) use signals::{Signals, until};
 
@@ -30,6 +35,8 @@ use anabranch_types::{Instant, earliest};
 use crate::observe::{Direction, Observer, tell};
 use crate::runtime::{self, Clock, Timer};
 use flood::{Staged, is_init};
+use seal::Opened;
+use sealed::{packets, seal_packets};
 use signals::Wakings;
 use sockets::SocketQueues;
 
@@ -67,6 +74,8 @@ pub(crate) struct Driver {
     incoming: Vec<Incoming>,
     outgoing: Vec<u8>,
     replies: Vec<(Transmit, Vec<u8>)>,
+    /// Packets that were opened, below a seal.
+    opened: Vec<Opened>,
     /// Packets read during a flood of INITs; `None` if there is no flood.
     flood: Option<Staged>,
     wakings: Wakings,
@@ -104,6 +113,7 @@ impl Driver {
             incoming: vec![Incoming::new(); RECEIVE_BATCHES],
             outgoing: Vec::new(),
             replies: Vec::new(),
+            opened: Vec::new(),
             flood: None,
             wakings: Wakings::default(),
             observer,
@@ -124,36 +134,41 @@ impl Driver {
             wakings,
             observer,
             flood,
+            opened,
             ..
         } = self;
         let width = incoming.len();
         let (mut is_full, mut inits) = (false, 0);
         let received = queues.receive(cx, incoming, |batches| {
             is_full |= batches.len() == width;
-            inits += count_inits(batches);
             let now = shared.now();
+            let news = shared.seal.as_ref().map(|seal| {
+                seal.open(now, batches, opened);
+                seal.take_news()
+            });
+            let batches = &*batches;
+            // Behind a seal there are no INITs without a handshake.
+            inits += if news.is_some() { 0 } else { count_inits(batches) };
             let mut state = shared.lock();
-            for batch in batches {
-                for datagram in batch.datagrams() {
-                    state
-                        .core
-                        .handle_datagram(now, batch.path(), batch.ecn(), datagram);
+            match news {
+                Some(news) => {
+                    state.on_news(news, wakings);
+                    state.handle_opened(now, batches, opened);
                 }
+                None => state.handle_clear(now, batches),
             }
             let happened = state.collect(wakings);
             let seen = observer.as_ref().map(|_| state.look());
             drop(state);
             if let (Some(observer), Some(seen)) = (observer.as_mut(), seen) {
-                let packets = batches.iter().flat_map(|batch| {
-                    let path = batch.path();
-                    batch.datagrams().map(move |datagram| (path, datagram))
-                });
+                let packets = packets(batches, shared.seal.as_ref().map(|_| &opened[..]));
                 tell(&mut **observer, (now, Direction::Received), packets, &seen);
             }
             wakings.carry_out();
             if happened.acceptable {
                 shared.acceptable.notify_waiters();
             }
+            shared.tell_sealed();
         });
         // Most received packets are INITs, and there are more than one round can handle.
         if !is_full || 2 * inits < width {
@@ -231,14 +246,19 @@ impl Driver {
                 state.core.list_deadlines();
                 return false;
             }
-            let max_segments = self.queues.max_segments();
+            let max_segments = self.max_segments();
             let transmit = state.core.poll_transmit(now, &mut self.outgoing, max_segments);
             let seen = self.observer.as_ref().map(|_| state.look());
             drop(state);
-            for (transmit, bytes) in self.replies.drain(..) {
-                self.queues.send(&transmit, &bytes);
+            for (mut transmit, mut bytes) in self.replies.drain(..) {
+                if seal_packets(&self.shared, &mut transmit, &mut bytes) {
+                    self.queues.send(&transmit, &bytes);
+                }
             }
-            let Some(transmit) = transmit else { return true };
+            if batch == 0 {
+                self.transmit_handshakes(now);
+            }
+            let Some(mut transmit) = transmit else { return true };
             if let (Some(observer), Some(seen)) = (&mut self.observer, seen) {
                 let segment = transmit.segment_size.unwrap_or(transmit.size).max(1);
                 let packets = self
@@ -247,7 +267,9 @@ impl Driver {
                     .map(|packet| (transmit.path, packet));
                 tell(&mut **observer, (now, Direction::Sent), packets, &seen);
             }
-            self.queues.send(&transmit, &self.outgoing);
+            if seal_packets(&self.shared, &mut transmit, &mut self.outgoing) {
+                self.queues.send(&transmit, &self.outgoing);
+            }
         }
         false
     }
@@ -258,6 +280,7 @@ impl Driver {
         let now = self.shared.now();
         let are_full = self.queues.are_full();
         let stuck_at = self.stuck_at(are_full, now);
+        let seal_deadline = self.settle_seal(now);
         let mut state = self.shared.lock();
         let refusing = self.queues.take_refusing();
         let refused = !refusing.is_empty();
@@ -294,7 +317,7 @@ impl Driver {
             state.driver = Some(cx.waker().clone());
             Next::Sleep
         };
-        let deadline = state.core.poll_timeout();
+        let deadline = earliest([state.core.poll_timeout(), seal_deadline]);
         // An overdue deadline stays overdue while nothing can be sent, so it is postponed.
         let deadline = match stuck_at {
             Some(at) => earliest([

@@ -11,9 +11,11 @@ use std::task::Waker;
 
 use anabranch_io::Socket;
 use anabranch_proto::{self as proto, Association, AssociationConfig, BufferError, CloseReason, Event};
-use anabranch_types::{AssociationId, Instant};
+use anabranch_types::{AssociationId, ChannelId, Instant};
 use tokio::sync::Notify;
 
+use super::channels::Channels;
+use super::seal::Seal;
 use super::signals::{Signals, Wake, Wakings};
 use crate::events::AssociationEvent;
 use crate::runtime::Clock;
@@ -26,6 +28,10 @@ const NOT_ACCEPTED: &[u8] = b"not accepted";
 pub(crate) struct Shared {
     state: Mutex<State>,
     clock: Clock,
+    /// Below the core; `None` if packets are in the clear.
+    pub(crate) seal: Option<Seal>,
+    /// A handshake of the seal has ended.
+    pub(crate) sealed: Notify,
     /// An association can be accepted, or none ever will be.
     pub(crate) acceptable: Notify,
     /// The driver has ended.
@@ -38,10 +44,13 @@ impl Shared {
         sockets: Vec<Arc<dyn Socket>>,
         clock: Clock,
         backlog: usize,
+        seal: Option<Seal>,
     ) -> Self {
         Self {
             state: Mutex::new(State::new(core, sockets, backlog)),
             clock,
+            seal,
+            sealed: Notify::new(),
             acceptable: Notify::new(),
             gone: Notify::new(),
         }
@@ -75,6 +84,7 @@ impl Shared {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) core: proto::Endpoint,
+    pub(crate) channels: Channels,
     /// In the order of binding.
     pub(crate) sockets: Vec<Arc<dyn Socket>>,
     /// The set of sockets has changed, and the driver has not followed yet.
@@ -129,6 +139,7 @@ impl State {
     fn new(core: proto::Endpoint, sockets: Vec<Arc<dyn Socket>>, backlog_limit: usize) -> Self {
         Self {
             core,
+            channels: Channels::default(),
             sockets,
             sockets_changed: false,
             work: false,
@@ -147,12 +158,22 @@ impl State {
 
     pub(crate) fn connect(
         &mut self,
-        now: Instant,
+        (now, channel): (Instant, ChannelId),
         remotes: &[SocketAddr],
         config: &AssociationConfig,
     ) -> Result<(AssociationId, Arc<Signals>), proto::ConnectError> {
-        let id = self.core.connect(now, remotes, config)?;
-        Ok((id, self.track(id, Owner::Application)))
+        let id = self.core.connect_through(now, channel, remotes, config)?;
+        let signals = self.track(id, Owner::Application);
+        if let Some(peer) = self.channels.bind(channel, id) {
+            signals.set_peer(peer);
+        }
+        Ok((id, signals))
+    }
+
+    /// The signals of an association.
+    pub(crate) fn signals(&self, id: AssociationId) -> Option<Arc<Signals>> {
+        let tracked = self.associations.get(&id)?;
+        Some(Arc::clone(&tracked.signals))
     }
 
     /// The association that has waited longest.
@@ -331,6 +352,9 @@ impl State {
         if let Event::Connected { incoming: true } = event {
             return self.on_incoming(id);
         }
+        if let (Event::Closed(_), Some(association)) = (&event, self.core.association(id)) {
+            self.channels.on_closed(association.channel(), id);
+        }
         let Some(Tracked { signals, owner, .. }) = self.associations.get(&id) else {
             return false;
         };
@@ -387,8 +411,17 @@ impl State {
     }
 
     fn on_incoming(&mut self, id: AssociationId) -> bool {
-        if self.accepting && self.backlog.len() < self.backlog_limit {
-            self.track(id, Owner::Backlog).set_connected();
+        let channel = self.core.association(id).map(Association::channel);
+        let channel = channel.unwrap_or_default();
+        let peer = self.channels.bind(channel, id);
+        // A session carries one association.
+        let is_alone = channel == ChannelId::NONE || peer.is_some();
+        if self.accepting && is_alone && self.backlog.len() < self.backlog_limit {
+            let signals = self.track(id, Owner::Backlog);
+            if let Some(peer) = peer {
+                signals.set_peer(peer);
+            }
+            signals.set_connected();
             self.backlog.push_back(id);
             return true;
         }

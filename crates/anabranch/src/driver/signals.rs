@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use anabranch_proto::CloseReason;
+use anabranch_secure::PeerInfo;
 use tokio::sync::{Notify, broadcast};
 
 use super::inbox::Inbox;
@@ -27,6 +28,8 @@ pub(crate) struct Signals {
     connected: AtomicBool,
     peer_finished: AtomicBool,
     ended: OnceLock<CloseReason>,
+    /// The peer's identity, below a seal.
+    peer: OnceLock<Arc<PeerInfo>>,
 }
 
 impl Signals {
@@ -41,6 +44,15 @@ impl Signals {
 
     pub(crate) fn ended(&self) -> Option<&CloseReason> {
         self.ended.get()
+    }
+
+    pub(crate) fn peer(&self) -> Option<&PeerInfo> {
+        self.peer.get().map(|peer| &**peer)
+    }
+
+    /// Sets the peer's identity, which stays the same.
+    pub(crate) fn set_peer(&self, peer: Arc<PeerInfo>) {
+        let _ = self.peer.set(peer);
     }
 
     pub(crate) fn set_connected(&self) {

@@ -56,7 +56,7 @@ impl SocketQueues {
         &mut self,
         cx: &mut Context<'_>,
         incoming: &mut [Incoming],
-        mut take: impl FnMut(&[Incoming]),
+        mut take: impl FnMut(&mut [Incoming]),
     ) -> bool {
         let mut received = false;
         self.first = (self.first + 1) % self.queues.len().max(1);
@@ -65,7 +65,7 @@ impl SocketQueues {
             let count = queue.receive(cx, incoming);
             if count > 0 {
                 received = true;
-                take(&incoming[..count]);
+                take(&mut incoming[..count]);
             }
         }
         received

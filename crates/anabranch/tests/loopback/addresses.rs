@@ -156,7 +156,12 @@ impl Socket for Stuck {
 async fn a_stuck_socket_can_be_replaced() {
     in_time(async {
         let server = server(&["127.0.0.1:0"]).await;
-        let client = Endpoint::builder().socket(Arc::new(Stuck)).bind().await.unwrap();
+        let client = Endpoint::builder()
+            .insecure()
+            .socket(Arc::new(Stuck))
+            .bind()
+            .await
+            .unwrap();
         let stuck = client.local_addrs()[0];
         let in_vain = client.connect(server.local_addrs()[0]);
         tokio::select! {

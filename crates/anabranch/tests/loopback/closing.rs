@@ -73,7 +73,9 @@ async fn an_abort_is_seen_by_both_sides() {
         let (alice, bob, _endpoints) = pair().await;
         let mut events = bob.events();
         alice.abort("enough");
-        let RecvError(reason) = bob.recv().await.unwrap_err();
+        let RecvError::Closed(reason) = bob.recv().await.unwrap_err() else {
+            panic!("all messages are short");
+        };
         assert!(
             matches!(&reason, CloseReason::AbortedByPeer(text) if text.contains("enough")),
             "{reason}"

@@ -31,7 +31,9 @@ pub(crate) fn hasty() -> AssociationConfig {
 pub(crate) fn at(addresses: &[&str]) -> EndpointBuilder {
     addresses
         .iter()
-        .fold(Endpoint::builder(), |builder, address| builder.local(*address))
+        .fold(Endpoint::builder().insecure(), |builder, address| {
+            builder.local(*address)
+        })
 }
 
 pub(crate) async fn server(addresses: &[&str]) -> Endpoint {

@@ -9,3 +9,4 @@ mod many;
 mod messages;
 mod paths;
 mod pressure;
+mod sealed;

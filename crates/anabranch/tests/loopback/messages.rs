@@ -54,11 +54,22 @@ async fn sctp_over_raw_sockets_works_if_permitted() {
     in_time(async {
         // Different addresses, because every raw socket sees all that is sent to its address.
         let [ours, theirs] = ["127.0.9.1", "127.0.9.2"].map(|address| address.parse().unwrap());
-        let server = match Endpoint::builder().local_raw(theirs).listen().bind().await {
+        let server = match Endpoint::builder()
+            .insecure()
+            .local_raw(theirs)
+            .listen()
+            .bind()
+            .await
+        {
             Err(BindError::Socket(error)) if error.kind() == ErrorKind::PermissionDenied => return,
             server => server.unwrap(),
         };
-        let client = Endpoint::builder().local_raw(ours).bind().await.unwrap();
+        let client = Endpoint::builder()
+            .insecure()
+            .local_raw(ours)
+            .bind()
+            .await
+            .unwrap();
         let (alice, bob) = join(&client, &server).await;
         for number in 0..100 {
             alice.send(numbered(number, 2_000)).await.unwrap();
@@ -75,7 +86,9 @@ async fn sctp_over_raw_sockets_works_if_permitted() {
 #[tokio::test]
 async fn raw_connect_to_host_without_sctp_is_refused() {
     in_time(async {
-        let client = Endpoint::builder().local_raw("127.0.9.3".parse().unwrap());
+        let client = Endpoint::builder()
+            .insecure()
+            .local_raw("127.0.9.3".parse().unwrap());
         let client = match client.bind().await {
             Err(BindError::Socket(error)) if error.kind() == ErrorKind::PermissionDenied => return,
             client => client.unwrap(),

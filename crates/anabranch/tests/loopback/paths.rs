@@ -178,6 +178,7 @@ async fn nothing_is_lost_despite(fault: Fault) {
         .await
         .unwrap();
     let builder = Endpoint::builder()
+        .insecure()
         .association_config(hasty())
         .local("127.0.0.1:0");
     let client = builder
@@ -232,7 +233,7 @@ async fn low_water_returns_when_the_peer_restarts() {
                 local_sctp_port: Some(40_000),
                 ..AssociationConfig::default()
             };
-            Endpoint::builder().association_config(config)
+            Endpoint::builder().insecure().association_config(config)
         };
         let faulty = FaultySocket::new(Fault::Loss);
         let here = faulty.local_addr().to_string();
@@ -264,7 +265,7 @@ async fn association_whose_only_socket_stays_full_ends() {
     in_time(async {
         let socket = FaultySocket::new(Fault::Full);
         let server = server(&["127.0.0.1:0"]).await;
-        let builder = Endpoint::builder().association_config(hasty());
+        let builder = Endpoint::builder().insecure().association_config(hasty());
         let client = builder.socket(socket.clone()).bind().await.unwrap();
         let (alice, _bob) = join(&client, &server).await;
         socket.switch_on();
@@ -284,6 +285,7 @@ async fn a_socket_that_is_sometimes_full_loses_nothing() {
             .await
             .unwrap();
         let builder = Endpoint::builder()
+            .insecure()
             .association_config(round_robin())
             .local("127.0.0.1:0");
         let client = builder

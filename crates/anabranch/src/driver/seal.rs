@@ -1,0 +1,341 @@
+//! Seal between sockets and core: opens received datagrams in place, and seals packets in place before they are sent.
+//!
+//! The sealed layer has a lock of its own, so that handles can call the core while packets are opened and sealed. A thread that holds
+//! it does not take that of the state; the other order is permitted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::mem;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anabranch_io::Incoming;
+use anabranch_proto::Transmit;
+use anabranch_secure::rustls::{ClientConfig, Side, pki_types::ServerName};
+use anabranch_secure::{
+    self as secure, DATA_HEADER_LEN, Event, HandshakeError, Index, OVERHEAD, PeerInfo, PublicKey, Received,
+    SpaceId,
+};
+use anabranch_types::{ChannelId, Instant, PathAddr, earliest};
+
+/// Greatest UDP payload of handshake packets: what every IPv6 link carries (RFC 8200 §5). It fits IPv4 as well, except very old links,
+/// for which the handshake makes its packets smaller.
+const HANDSHAKE_PAYLOAD: usize = 1_280 - 40 - 8;
+
+/// Segments of a sealed batch, so that it fits one system call (65,507 bytes) at the usual MTU of 1,500 bytes.
+const MAX_SEGMENTS: usize = 44;
+
+/// How long a session outlives its association, to answer repetitions of the peer's last packets.
+const LINGER: Duration = Duration::from_secs(10);
+
+/// How long a client may take from the handshake to its association.
+const UNUSED: Duration = Duration::from_secs(30);
+
+/// The sealed layer of one endpoint.
+pub(crate) struct Seal {
+    sessions: Mutex<Sessions>,
+    client: Option<(ClientConfig, ServerName<'static>)>,
+    own_key: Option<PublicKey>,
+}
+
+struct Sessions {
+    layer: secure::Endpoint,
+    /// The packet number spaces of each session: one for each path that was sent on.
+    spaces: BTreeMap<ChannelId, Spaces>,
+    /// Sessions that end then, unless an association uses them.
+    expiring: BTreeSet<(Instant, ChannelId)>,
+    news: Vec<News>,
+}
+
+/// The paths of a session; the place of a path is its packet number space.
+#[derive(Default)]
+struct Spaces {
+    paths: Vec<PathAddr>,
+    /// The space that the next path takes over when all are used. Spaces that several paths have used keep nonces apart all the same.
+    next: usize,
+}
+
+impl Spaces {
+    fn of(&mut self, path: PathAddr) -> SpaceId {
+        let known = self.paths.iter().position(|known| *known == path);
+        let index = known.unwrap_or_else(|| {
+            if self.paths.len() < SpaceId::COUNT {
+                self.paths.push(path);
+                return self.paths.len() - 1;
+            }
+            let index = self.next;
+            self.next = (index + 1) % SpaceId::COUNT;
+            self.paths[index] = path;
+            index
+        });
+        let space = u8::try_from(index).ok().and_then(SpaceId::new);
+        space.expect("invariant: there is a path for each space at most")
+    }
+}
+
+/// A packet that was opened: its batch, and where it is in the bytes of that.
+#[derive(Clone, Debug)]
+pub(crate) struct Opened {
+    pub(crate) batch: usize,
+    pub(crate) channel: ChannelId,
+    pub(crate) range: Range<usize>,
+}
+
+/// What happened to a session.
+#[derive(Debug)]
+pub(crate) enum News {
+    /// The peer has proven its identity. `paths` are those on which it receives what we send.
+    Connected {
+        channel: ChannelId,
+        paths: Vec<PathAddr>,
+        peer: Arc<PeerInfo>,
+    },
+    Ended {
+        channel: ChannelId,
+        end: SessionEnd,
+    },
+}
+
+/// Why a session ended.
+#[derive(Clone, Debug)]
+pub(crate) enum SessionEnd {
+    /// The handshake failed.
+    Failed(HandshakeError),
+    /// The peer has lost its keys.
+    Reset,
+    /// Too many packets were forged.
+    IntegrityLimit,
+}
+
+const fn channel_of(index: Index) -> ChannelId {
+    ChannelId(*index.as_bytes())
+}
+
+fn index_of(channel: ChannelId) -> Index {
+    Index::from(channel.0)
+}
+
+impl Seal {
+    pub(crate) fn new(
+        config: secure::Config,
+        client: Option<(ClientConfig, ServerName<'static>)>,
+        own_key: Option<PublicKey>,
+    ) -> Self {
+        let sessions = Sessions {
+            layer: secure::Endpoint::new(config),
+            spaces: BTreeMap::new(),
+            expiring: BTreeSet::new(),
+            news: Vec::new(),
+        };
+        Self {
+            sessions: Mutex::new(sessions),
+            client,
+            own_key,
+        }
+    }
+
+    /// Our raw public key, if that is our identity.
+    pub(crate) const fn own_key(&self) -> Option<PublicKey> {
+        self.own_key
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a handshake that races over all paths between `locals` and `remotes`. `None` if this endpoint has no configuration for
+    /// that.
+    pub(crate) fn connect(
+        &self,
+        now: Instant,
+        locals: &[SocketAddr],
+        remotes: &[SocketAddr],
+    ) -> Option<Result<ChannelId, HandshakeError>> {
+        let (tls, name) = self.client.as_ref()?;
+        let mut paths = Vec::new();
+        for &remote in remotes {
+            let same = locals.iter().filter(|local| local.is_ipv4() == remote.is_ipv4());
+            paths.extend(same.map(|&local| (PathAddr { local, remote }, HANDSHAKE_PAYLOAD)));
+        }
+        let begun = self.lock().layer.connect(now, tls, name.clone(), &paths);
+        Some(begun.map(channel_of))
+    }
+
+    /// Opens the datagrams of `batches` in place and lists their packets.
+    pub(crate) fn open(&self, now: Instant, batches: &mut [Incoming], opened: &mut Vec<Opened>) {
+        opened.clear();
+        let mut sessions = self.lock();
+        for (index, batch) in batches.iter_mut().enumerate() {
+            let from = batch.path();
+            let mut start = 0;
+            for datagram in batch.datagrams_mut() {
+                // What is dropped changes nothing.
+                let received = sessions.layer.handle_datagram(now, from, datagram);
+                if let Ok(Received::Data {
+                    connection, payload, ..
+                }) = received
+                {
+                    opened.push(Opened {
+                        batch: index,
+                        channel: channel_of(connection),
+                        range: start + payload.start..start + payload.end,
+                    });
+                }
+                start += datagram.len();
+            }
+        }
+        sessions.collect(now);
+    }
+
+    /// Seals the packets of `transmit` in place; `false` if they cannot be sent because their session has ended.
+    pub(crate) fn seal(&self, transmit: &mut Transmit, buffer: &mut Vec<u8>) -> bool {
+        let segment = transmit.segment_size.unwrap_or(transmit.size).max(1);
+        spread(buffer, segment);
+        transmit.size = buffer.len();
+        transmit.segment_size = transmit.segment_size.map(|segment| segment + OVERHEAD);
+        let Sessions { layer, spaces, .. } = &mut *self.lock();
+        let space = spaces.entry(transmit.channel).or_default().of(transmit.path);
+        let sealed = layer.seal_segments(index_of(transmit.channel), space, buffer, segment + OVERHEAD);
+        if matches!(sealed, Err(secure::SealError::NoKeys)) {
+            spaces.remove(&transmit.channel);
+        }
+        sealed.is_ok()
+    }
+
+    /// The next packet of a handshake, or of an answer without state.
+    pub(crate) fn poll_transmit(&self, now: Instant) -> Option<secure::Transmit> {
+        self.lock().layer.poll_transmit(now)
+    }
+
+    /// Segments of a batch, given that the sockets take `most`.
+    pub(crate) fn max_segments(most: usize) -> usize {
+        most.min(MAX_SEGMENTS)
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let sessions = self.lock();
+        earliest([
+            sessions.layer.deadline(),
+            sessions.expiring.first().map(|(due, _)| *due),
+        ])
+    }
+
+    /// Acts on expired timers. Returns the sessions that end unless an association uses them: pass those that none uses to
+    /// [`forget`](Self::forget).
+    pub(crate) fn handle_deadline(&self, now: Instant) -> Vec<ChannelId> {
+        let mut sessions = self.lock();
+        if sessions.layer.deadline().is_some_and(|due| due <= now) {
+            sessions.layer.handle_deadline(now);
+            sessions.collect(now);
+        }
+        let mut expired = Vec::new();
+        while let Some((due, channel)) = sessions.expiring.first().copied()
+            && due <= now
+        {
+            sessions.expiring.pop_first();
+            expired.push(channel);
+        }
+        expired
+    }
+
+    /// What happened since the last call.
+    pub(crate) fn take_news(&self) -> Vec<News> {
+        mem::take(&mut self.lock().news)
+    }
+
+    /// The association of a session has ended.
+    pub(crate) fn linger(&self, now: Instant, channel: ChannelId) {
+        self.lock().expiring.insert((now + LINGER, channel));
+    }
+
+    /// Ends a session.
+    pub(crate) fn forget(&self, channel: ChannelId) {
+        let mut sessions = self.lock();
+        sessions.layer.close(index_of(channel));
+        sessions.spaces.remove(&channel);
+    }
+}
+
+impl Sessions {
+    /// Translates the events of the layer.
+    fn collect(&mut self, now: Instant) {
+        while let Some(event) = self.layer.poll_event() {
+            let (connection, end) = match event {
+                Event::Connected {
+                    connection,
+                    side,
+                    paths,
+                } => {
+                    let channel = channel_of(connection);
+                    if side == Side::Server {
+                        self.expiring.insert((now + UNUSED, channel));
+                    }
+                    if let Some(peer) = self.layer.peer(connection) {
+                        let peer = Arc::new(peer.clone());
+                        self.news.push(News::Connected { channel, paths, peer });
+                    }
+                    continue;
+                }
+                Event::Failed { connection, error } => (connection, SessionEnd::Failed(error)),
+                Event::Reset { connection } => (connection, SessionEnd::Reset),
+                Event::IntegrityLimit { connection } => (connection, SessionEnd::IntegrityLimit),
+            };
+            let channel = channel_of(connection);
+            self.spaces.remove(&channel);
+            self.news.push(News::Ended { channel, end });
+        }
+    }
+}
+
+/// Makes room for header and tag around each packet of `segment` bytes, the last of which may be shorter.
+fn spread(buffer: &mut Vec<u8>, segment: usize) {
+    let size = buffer.len();
+    let count = size.div_ceil(segment);
+    buffer.resize(size + count * OVERHEAD, 0);
+    // From the last one: each moves to the right of all that were not moved yet.
+    for index in (0..count).rev() {
+        let packet = index * segment..size.min((index + 1) * segment);
+        buffer.copy_within(packet, index * (segment + OVERHEAD) + DATA_HEADER_LEN);
+    }
+}
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seal").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_are_spread_without_overlap() {
+        for (size, segment) in [(1, 1), (10, 10), (25, 10), (30, 10), (1_000, 100), (4_404, 1_443)] {
+            let bytes: Vec<u8> = (0..size).map(|index| index as u8).collect();
+            let mut buffer = bytes.clone();
+            spread(&mut buffer, segment);
+            let packets = buffer.chunks(segment + OVERHEAD);
+            let inner = packets.map(|packet| &packet[DATA_HEADER_LEN..packet.len() - 16]);
+            assert!(inner.eq(bytes.chunks(segment)));
+        }
+    }
+
+    #[test]
+    fn path_keeps_its_space_until_there_are_more_paths_than_spaces() {
+        let path = |port: u16| PathAddr {
+            local: ([192, 0, 2, 1], 1).into(),
+            remote: ([192, 0, 2, 2], port).into(),
+        };
+        let mut spaces = Spaces::default();
+        for port in 0..32 {
+            assert_eq!(u16::from(spaces.of(path(port)).get()), port);
+        }
+        assert_eq!(spaces.of(path(40)).get(), 0);
+        assert_eq!(spaces.of(path(41)).get(), 1);
+        assert_eq!(spaces.of(path(31)).get(), 31);
+        assert_eq!(spaces.of(path(40)).get(), 0);
+    }
+}

@@ -1,0 +1,152 @@
+//! Security of an endpoint: its identity, whom it trusts, and the handshake before an association.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anabranch_secure::rustls::crypto::aws_lc_rs::default_provider;
+use anabranch_secure::rustls::pki_types::ServerName;
+use anabranch_secure::rustls::{self, ClientConfig, ServerConfig};
+use anabranch_secure::{self as secure, HandshakeError, PrivateKey, PublicKey, Trust};
+use anabranch_types::{ChannelId, PathAddr};
+
+use crate::driver::{Attempt, Seal, Shared, until};
+use crate::error::{BindError, ConnectError};
+
+/// Bytes that sealed packets are longer than those of an [insecure](crate::EndpointBuilder::insecure) endpoint.
+pub const SEAL_OVERHEAD: u16 = secure::OVERHEAD as u16;
+
+/// What an application said about security.
+#[derive(Debug, Default)]
+pub(crate) struct Security {
+    pub(crate) is_insecure: bool,
+    pub(crate) identity: Option<PrivateKey>,
+    pub(crate) trust: Option<Trust>,
+    pub(crate) client: Option<(ClientConfig, ServerName<'static>)>,
+    pub(crate) server: Option<ServerConfig>,
+}
+
+impl Security {
+    pub(crate) fn trust(&mut self, key: PublicKey) {
+        match &mut self.trust {
+            Some(Trust::Everyone) => {}
+            Some(Trust::Keys(keys)) => keys.push(key),
+            None => self.trust = Some(Trust::Keys(vec![key])),
+        }
+    }
+
+    /// The seal, or `None` for packets in the clear.
+    pub(crate) fn seal(self, listens: bool) -> Result<Option<Seal>, BindError> {
+        let Self {
+            is_insecure,
+            identity,
+            trust,
+            mut client,
+            mut server,
+        } = self;
+        let has_keys = identity.is_some() || trust.is_some();
+        let has_tls = client.is_some() || server.is_some();
+        match (is_insecure, has_keys, has_tls) {
+            (true, false, false) => return Ok(None),
+            (false, false, false) => return Err(BindError::NoSecurity),
+            (false, true, false) | (false, false, true) => {}
+            _ => return Err(BindError::AmbiguousSecurity),
+        }
+        let mut config =
+            secure::Config::new(&default_provider()).map_err(|_| rustls::Error::FailedToGetRandomBytes)?;
+        let mut own_key = None;
+        if has_keys {
+            // Without a key of its own, a host is somebody new each time.
+            let identity = identity.map_or_else(PrivateKey::generate, Ok)?;
+            let (ours, accepting) =
+                secure::raw_key_configs(&identity, &trust.unwrap_or(Trust::Keys(Vec::new())))?;
+            client = Some((ours, secure::raw_key_name()));
+            server = Some(accepting);
+            own_key = Some(identity.public_key());
+            config.secret = identity.endpoint_secret();
+        }
+        config.server = server.filter(|_| listens).map(Arc::new);
+        Ok(Some(Seal::new(config, client, own_key)))
+    }
+}
+
+/// A handshake that a handle waits for. Its session ends with it, unless an association uses it.
+pub(crate) struct Handshake<'s> {
+    shared: &'s Shared,
+    seal: &'s Seal,
+    pub(crate) channel: ChannelId,
+}
+
+impl<'s> Handshake<'s> {
+    /// Begins a handshake with the peer at `remotes`, over all paths.
+    pub(crate) fn begin(
+        shared: &'s Shared,
+        seal: &'s Seal,
+        remotes: &[SocketAddr],
+    ) -> Result<Self, ConnectError> {
+        let channel = shared.command(|state| {
+            if !state.accepting {
+                return Err(ConnectError::EndpointClosed);
+            }
+            let locals: Vec<SocketAddr> = state.sockets.iter().map(|socket| socket.local_addr()).collect();
+            // The state stays locked, so that the outcome finds the attempt.
+            let begun = seal.connect(shared.now(), &locals, remotes);
+            let channel = begun.ok_or(ConnectError::NoTrust)??;
+            state.channels.begin(channel);
+            Ok(channel)
+        })?;
+        Ok(Self {
+            shared,
+            seal,
+            channel,
+        })
+    }
+
+    /// Waits for the peer to prove its identity. Returns `remotes`, first those at which it has received something.
+    pub(crate) async fn done(&self, remotes: &[SocketAddr]) -> Result<Vec<SocketAddr>, ConnectError> {
+        let paths = until(&self.shared.sealed, || match self.outcome() {
+            Attempt::InProgress => None,
+            Attempt::Connected(paths) => Some(Ok(paths)),
+            Attempt::Failed(error) => Some(Err(self.error(error))),
+        });
+        let paths: Vec<PathAddr> = paths.await?;
+        let proven = |remote: &&SocketAddr| paths.iter().any(|path| path.remote == **remote);
+        let (mut first, others): (Vec<SocketAddr>, Vec<SocketAddr>) = remotes.iter().partition(proven);
+        first.extend(others);
+        Ok(first)
+    }
+
+    /// Why there is no association: `error`, unless the handshake failed after our part of it was over.
+    pub(crate) fn explain(&self, error: ConnectError) -> ConnectError {
+        match self.outcome() {
+            Attempt::Failed(failure) => self.error(failure),
+            Attempt::InProgress | Attempt::Connected(_) => error,
+        }
+    }
+
+    fn outcome(&self) -> Attempt {
+        let state = self.shared.lock();
+        if state.driver_is_gone {
+            return Attempt::Failed(HandshakeError::TimedOut);
+        }
+        state
+            .channels
+            .attempt(self.channel)
+            .cloned()
+            .unwrap_or(Attempt::InProgress)
+    }
+
+    fn error(&self, error: HandshakeError) -> ConnectError {
+        match (error.untrusted_key(), self.seal.own_key()) {
+            (Some(key), _) => ConnectError::UntrustedKey(key),
+            (None, Some(ours)) if error.refuses_us() => ConnectError::KeyNotAccepted(ours),
+            _ if error == HandshakeError::TimedOut => ConnectError::NoAnswer,
+            _ => ConnectError::Insecure(error),
+        }
+    }
+}
+
+impl Drop for Handshake<'_> {
+    fn drop(&mut self) {
+        self.shared.command(|state| state.channels.finish(self.channel));
+    }
+}
