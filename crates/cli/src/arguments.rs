@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anabranch::PublicKey;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -24,8 +25,8 @@ pub(crate) use testbed::{TestbedArguments, TestbedDownArguments, TestbedUpArgume
 
 use crate::output::{Output, remark};
 use crate::parse::{
-    LocalAddresses, Origins, PeerAddresses, ShapedPath, parse_duration, parse_from, parse_listen, parse_path,
-    parse_size, parse_to,
+    LocalAddresses, Origins, PeerAddresses, ShapedPath, parse_duration, parse_from, parse_key, parse_listen,
+    parse_path, parse_size, parse_to,
 };
 use crate::settings::{Choices, Settings};
 
@@ -70,10 +71,12 @@ Examples:
           over both uplinks of this host
   tar c folder | anabranch send - --name folder.tar --to 192.0.2.1
           from a pipe
+  anabranch send big.iso --to AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=@192.0.2.1
+          encrypted, to the holder of this key, as the receiver prints it
 
 The receiver confirms the SHA-256 of the stored file: exit code 0 means that the file is stored.
 Exit codes: 0 stored, 1 not stored or not confirmed, 2 invalid arguments, 130 interrupted.
-SCTP does not encrypt. Send confidential files through a VPN.";
+Without the receiver's key before its addresses, the file is sent in the clear.";
 
 const RECV_EXAMPLES: &str = "\
 Examples:
@@ -81,13 +84,15 @@ Examples:
           receive files at all addresses of this host, port 9899, until Ctrl-C
   anabranch recv --once --listen 192.0.2.1,198.51.100.1 .
           receive one file over these two addresses
+  anabranch recv --key server.key downloads
+          encrypted; prints what senders give to --to
   anabranch recv --json --max-size 1GB downloads
           with output for programs
   anabranch recv --max-transfers 4 --idle-timeout 10s downloads
           four files at once; further senders wait, and take the slots of transfers without progress
 
 A file gets its name only when it is complete, on the disk and matches the sender's SHA-256. Existing files are not overwritten without --force: their senders are refused before they send data.
-Every host that can reach the port can send files: restrict access with --listen and a firewall.
+Every host that can reach the port can send files: restrict access with --allow, or with --listen and a firewall.
 Exit codes: 0 stored (--once), 1 failed, 2 invalid arguments, 130 interrupted.";
 
 const CHECK_EXAMPLES: &str = "\
@@ -210,6 +215,16 @@ pub(crate) enum Verb {
     /// Analyse a packet capture of SCTP or TCP
     #[command(subcommand, after_help = TRACE_EXAMPLES)]
     Trace(TraceVerb),
+    /// Print a new private key
+    #[command(
+        after_help = "Examples:\n  (umask 077; anabranch genkey > server.key)\n\nExit codes: 0 printed, 1 cannot write."
+    )]
+    Genkey,
+    /// Print the public key of the private key on standard input
+    #[command(
+        after_help = "Examples:\n  anabranch pubkey < server.key\n\nExit codes: 0 printed, 1 cannot read or write, 2 not a key."
+    )]
+    Pubkey,
     /// Print a shell completion script
     #[command(
         after_help = "Examples:\n  anabranch completions bash > ~/.local/share/bash-completion/completions/anabranch\n\n\
@@ -234,7 +249,7 @@ impl Verb {
             Self::Policies(arguments) => Output::of(arguments.json),
             Self::Profiles(arguments) => Output::of(arguments.json),
             Self::Trace(verb) => Output::of(verb.is_json()),
-            Self::Completions { .. } => Output::default(),
+            Self::Genkey | Self::Pubkey | Self::Completions { .. } => Output::default(),
         }
     }
 }
@@ -249,6 +264,14 @@ pub(crate) struct RecvArguments {
     /// Addresses to listen on, default port 9899 [default: all addresses of this host]
     #[arg(long, value_name = "IP[:PORT],...", value_parser = parse_listen)]
     pub(crate) listen: Option<LocalAddresses>,
+
+    /// Encrypt, and prove who this host is by the private key in this file (see genkey) [default: in the clear]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+
+    /// Refuse senders with other public keys than these [default: everyone may send]
+    #[arg(long, value_name = "KEY", requires = "key", value_parser = parse_key)]
+    pub(crate) allow: Vec<PublicKey>,
 
     /// Exit after the first transfer
     #[arg(long)]
@@ -292,9 +315,13 @@ pub(crate) struct SendArguments {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Addresses of the receiver, default port 9899
-    #[arg(long, value_name = "HOST[:PORT],...", value_parser = parse_to)]
+    /// Addresses of the receiver, default port 9899; with its public key, everything is encrypted
+    #[arg(long, value_name = "[KEY@]HOST[:PORT],...", value_parser = parse_to)]
     pub(crate) to: PeerAddresses,
+
+    /// Prove who this host is by the private key in this file (see genkey) [default: a new key each time]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
 
     /// Uplinks to send from: local addresses or devices [default: all devices with a default route]
     #[arg(long, value_name = "IP[:PORT]|DEVICE,...", value_parser = parse_from)]
@@ -327,8 +354,12 @@ pub(crate) struct SendArguments {
 #[derive(Args, Debug)]
 pub(crate) struct CheckArguments {
     /// Addresses of a host that runs `anabranch recv`, default port 9899
-    #[arg(value_name = "HOST[:PORT],...", value_parser = parse_to)]
+    #[arg(value_name = "[KEY@]HOST[:PORT],...", value_parser = parse_to)]
     pub(crate) to: PeerAddresses,
+
+    /// Prove who this host is by the private key in this file (see genkey) [default: a new key each time]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
 
     /// Uplinks to test: local addresses or devices [default: all devices with a default route]
     #[arg(long, value_name = "IP[:PORT]|DEVICE,...", value_parser = parse_from)]

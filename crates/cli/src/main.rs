@@ -1,5 +1,5 @@
 //! Command-line program: file transfer over several paths (`send`, `recv`), a test of uplinks (`check`), a demonstration
-//! (`demo`), and experiments in the simulator (`lab`).
+//! (`demo`), keys (`genkey`, `pubkey`), and experiments in the simulator (`lab`).
 //!
 //! | folder | contents |
 //! |---|---|
@@ -13,6 +13,7 @@ mod arguments;
 mod event_log;
 mod failure;
 mod interrupt;
+mod keys;
 mod network;
 mod output;
 mod parse;
@@ -103,6 +104,8 @@ fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
             Verb::Policies(arguments) => verb::policies::run(&arguments),
             Verb::Profiles(arguments) => verb::profiles::run(&arguments),
             Verb::Trace(verb) => verb::trace::run(&verb),
+            Verb::Genkey => verb::keys::generate(),
+            Verb::Pubkey => verb::keys::print_public(),
             Verb::Completions { shell } => verb::completions::print(shell),
         }
     })

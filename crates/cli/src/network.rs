@@ -63,7 +63,7 @@ pub(crate) fn bind_failure(local: SocketAddr, error: &io::Error) -> Failure {
     Failure::Work(text)
 }
 
-/// An endpoint builder with `sockets`.
+/// An endpoint builder with `sockets`, whose security is not chosen yet.
 pub(crate) fn endpoint_on(sockets: Vec<Arc<dyn Socket>>, config: AssociationConfig) -> EndpointBuilder {
     sockets.into_iter().fold(
         Endpoint::builder().association_config(config),
@@ -92,6 +92,12 @@ pub(crate) async fn connect(
             "no answer from {peer} within {} s; is `anabranch recv` running there, and does every firewall let \
              UDP through?",
             patience.as_secs_f64()
+        ))),
+        Err(ConnectError::UntrustedKey(key)) => Err(Failure::Work(format!(
+            "{peer} has the key {key}, not the one before the @; compare it with what `anabranch recv` prints there"
+        ))),
+        Err(ConnectError::KeyNotAccepted(key)) => Err(Failure::Work(format!(
+            "{peer} does not accept our key {key}; its --allow lists those that it accepts"
         ))),
         Err(ConnectError::Config(error)) => Err(Failure::Usage(format!("{peer}: {error}"))),
         Err(error) => Err(Failure::Work(format!("{peer}: {error}"))),

@@ -20,6 +20,9 @@ pub(crate) enum Event<'a> {
     /// The receiver is ready.
     Listening {
         addresses: &'a [SocketAddr],
+        /// What `--to` of senders takes, if packets are encrypted.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        to: Option<&'a str>,
         #[serde(serialize_with = "as_shown")]
         folder: &'a Path,
     },
@@ -179,6 +182,7 @@ mod tests {
         let folder = Path::new(OsStr::from_bytes(b"d\xff"));
         let event = Event::Listening {
             addresses: &[],
+            to: None,
             folder,
         };
         let told = serde_json::to_value(event).unwrap();

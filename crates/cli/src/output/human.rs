@@ -114,12 +114,18 @@ impl Human {
 /// Text of events that need one or a few lines.
 fn short_text(event: &Event<'_>) -> Option<String> {
     Some(match event {
-        Event::Listening { addresses, folder } => {
+        Event::Listening {
+            addresses,
+            to,
+            folder,
+        } => {
             let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+            let hint = to.map(|to| format!("\nsend with: anabranch send FILE --to {to}"));
             format!(
-                "listening on {}, storing in {}",
+                "listening on {}, storing in {}{}",
                 addresses.join(" and "),
-                folder.display()
+                folder.display(),
+                hint.unwrap_or_default()
             )
         }
         Event::Uplink(report) => uplink_text(report),

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
+use anabranch::PublicKey;
+
 /// Default port: the UDP port of SCTP (RFC 6951 §5.1).
 const DEFAULT_PORT: u16 = 9899;
 
@@ -22,9 +24,12 @@ impl fmt::Display for PeerAddress {
     }
 }
 
-/// Addresses of the peer: at least one, without duplicates.
+/// Addresses of the peer: at least one, without duplicates; and its public key, if packets are encrypted.
 #[derive(Clone, Debug)]
-pub(crate) struct PeerAddresses(pub(crate) Vec<PeerAddress>);
+pub(crate) struct PeerAddresses {
+    pub(crate) key: Option<PublicKey>,
+    pub(crate) hosts: Vec<PeerAddress>,
+}
 
 /// Local addresses: at least one, without duplicates.
 #[derive(Clone, Debug)]
@@ -42,17 +47,30 @@ pub(crate) enum Origin {
     Device(String),
 }
 
-/// Addresses of the peer, separated by commas.
+/// Addresses of the peer, separated by commas, with its key before them or not: `KEY@HOST,HOST`.
 pub(crate) fn parse_to(text: &str) -> Result<PeerAddresses, String> {
-    let mut addresses: Vec<PeerAddress> = Vec::new();
+    let (key, text) = match text.split_once('@') {
+        Some((key, hosts)) => {
+            let key = parse_key(key).map_err(|error| format!("{error}; the form is KEY@HOST"))?;
+            (Some(key), hosts)
+        }
+        None => (None, text),
+    };
+    let mut hosts: Vec<PeerAddress> = Vec::new();
     for part in text.split(',') {
         let (host, port) = split(part.trim(), DEFAULT_PORT)?;
-        if addresses.iter().any(|known| known.host == host) {
+        if hosts.iter().any(|known| known.host == host) {
             return Err(format!("{host} is given twice; give each address once"));
         }
-        addresses.push(PeerAddress { host, port });
+        hosts.push(PeerAddress { host, port });
     }
-    Ok(PeerAddresses(addresses))
+    Ok(PeerAddresses { key, hosts })
+}
+
+/// A public key as `anabranch pubkey` prints it.
+pub(crate) fn parse_key(text: &str) -> Result<PublicKey, String> {
+    text.parse()
+        .map_err(|error: anabranch::KeyParseError| error.to_string())
 }
 
 /// Addresses and devices to send from.

@@ -9,7 +9,7 @@ use super::*;
 fn addresses(text: &str) -> Vec<String> {
     parse_to(text)
         .unwrap()
-        .0
+        .hosts
         .iter()
         .map(ToString::to_string)
         .collect()
@@ -45,6 +45,20 @@ fn invalid_addresses_are_refused() {
         assert!(parse_to(text).is_err(), "{text}");
     }
     assert!(parse_to("192.0.2.1:1,192.0.2.1:2").unwrap_err().contains("twice"));
+}
+
+#[test]
+fn key_before_addresses_is_read() {
+    let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    let peer = parse_to(&format!("{key}@192.0.2.1,server.example:9900")).unwrap();
+    assert_eq!(
+        (peer.key.unwrap().to_string(), peer.hosts.len()),
+        (key.to_owned(), 2)
+    );
+    assert!(parse_to("192.0.2.1").unwrap().key.is_none());
+    for text in ["short@192.0.2.1", "@192.0.2.1", &format!("{key}@")] {
+        assert!(parse_to(text).is_err(), "{text}");
+    }
 }
 
 #[test]

@@ -175,7 +175,11 @@ impl From<CloseReason> for Lost {
 
 impl From<RecvError> for Lost {
     fn from(error: RecvError) -> Self {
-        error.0.into()
+        match error {
+            RecvError::Closed(reason) => reason.into(),
+            // Messages of the program are short.
+            _ => Self::Broken(CloseReason::PeerViolation(error.to_string())),
+        }
     }
 }
 

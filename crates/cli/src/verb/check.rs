@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anabranch::io::{Egress, device_of, mtus};
 use anabranch::{
-    Association, AssociationConfig, AssociationEvent, ConnectError, PathChange, PathStatistics, uplink_socket,
+    Association, AssociationConfig, AssociationEvent, ConnectError, PathChange, PathStatistics,
+    SEAL_OVERHEAD, uplink_socket,
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -15,6 +16,7 @@ use super::send::resolve;
 use crate::arguments::CheckArguments;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::keys::{self, SenderKeys};
 use crate::network::{self, Guarded};
 use crate::output::{Event, Reporter, UplinkReport};
 use crate::transfer::address_seen;
@@ -33,6 +35,7 @@ pub(crate) async fn run(
     reporter: &Arc<dyn Reporter>,
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
+    let keys = SenderKeys::load(arguments.key.as_deref(), arguments.to.key)?;
     let remotes = interrupt.or(resolve(&arguments.to)).await?;
     let locals = uplinks::locals(arguments.from.as_ref(), &remotes)?;
     let mut checks = JoinSet::new();
@@ -41,7 +44,7 @@ pub(crate) async fn run(
             .iter()
             .filter(|remote| remote.is_ipv4() == local.is_ipv4())
         {
-            checks.spawn(check(*local, *remote, arguments.timeout));
+            checks.spawn(check((*local, *remote), keys.clone(), arguments.timeout));
         }
     }
     let (mut uplinks, mut working) = (0, 0);
@@ -68,7 +71,11 @@ pub(crate) async fn run(
 }
 
 /// Tests the uplink with the address `local`.
-async fn check(local: SocketAddr, remote: SocketAddr, patience: Duration) -> UplinkReport {
+async fn check(
+    (local, remote): (SocketAddr, SocketAddr),
+    keys: Option<SenderKeys>,
+    patience: Duration,
+) -> UplinkReport {
     let mut report = UplinkReport {
         device: device_of(local.ip()).ok().flatten(),
         local: local.ip(),
@@ -81,7 +88,7 @@ async fn check(local: SocketAddr, remote: SocketAddr, patience: Duration) -> Upl
         nat: None,
         advice: None,
     };
-    if let Err(advice) = attempt(local, remote, patience, &mut report).await {
+    if let Err(advice) = attempt((local, remote), keys.as_ref(), patience, &mut report).await {
         report.advice = Some(advice);
     }
     report
@@ -89,8 +96,8 @@ async fn check(local: SocketAddr, remote: SocketAddr, patience: Duration) -> Upl
 
 /// Fills in the report; the error is advice for the user.
 async fn attempt(
-    local: SocketAddr,
-    remote: SocketAddr,
+    (local, remote): (SocketAddr, SocketAddr),
+    keys: Option<&SenderKeys>,
     patience: Duration,
     report: &mut UplinkReport,
 ) -> Result<(), String> {
@@ -101,8 +108,12 @@ async fn attempt(
         return Err(warning);
     }
     let local = socket.local_addr();
-    let endpoint = network::endpoint_on(vec![socket], AssociationConfig::default()).connect_timeout(patience);
-    let endpoint = endpoint.bind().await.map_err(|error| error.to_string())?;
+    let builder = network::endpoint_on(vec![socket], AssociationConfig::default()).connect_timeout(patience);
+    let overhead = keys.map_or(0, |_| SEAL_OVERHEAD);
+    let endpoint = keys::send_by(builder, keys)
+        .bind()
+        .await
+        .map_err(|error| error.to_string())?;
     let connected = endpoint.connect(remote).await;
     let association = Guarded(connected.map_err(|error| advice(&error, remote, patience, report))?);
     report.works = true;
@@ -110,13 +121,13 @@ async fn attempt(
     if let Ok(Some(address)) = timeout(patience, address_seen(&association)).await {
         report.seen_as = Some(address);
         report.nat = Some(address != local);
-        report.mtu = timeout(patience, settled_mtu(&association, local, remote))
+        report.mtu = timeout(patience, settled_mtu(&association, (local, remote), overhead))
             .await
             .ok();
     }
     if let Some(path) = path_between(&association, local, remote) {
         report.rtt_ms = path.srtt.map(|srtt| srtt.as_micros() as f64 / 1e3);
-        report.mtu = Some(report.mtu.unwrap_or(path.mtu));
+        report.mtu = Some(report.mtu.unwrap_or(path.mtu) + overhead);
     }
     // Whether the receiver confirms the shutdown does not matter.
     let _ = timeout(FAREWELL, association.shutdown()).await;
@@ -156,11 +167,15 @@ fn path_between(association: &Association, local: SocketAddr, remote: SocketAddr
     paths.find(|path| path.addr.local == local && path.addr.remote == remote)
 }
 
-/// The size of the largest IP packets that pass: that of the interface, or the one reached when no larger packet passes.
-async fn settled_mtu(association: &Association, local: SocketAddr, remote: SocketAddr) -> u16 {
+/// The size of the largest IP packets that pass, without the `overhead` of the seal: that of the interface, or the one reached when no larger packet passes.
+async fn settled_mtu(
+    association: &Association,
+    (local, remote): (SocketAddr, SocketAddr),
+    overhead: u16,
+) -> u16 {
     let mut events = association.events();
     let limit = mtus(&[local]).map_or(u32::MAX, |mtus| *mtus.end());
-    let limit = limit.min(AssociationConfig::default().mtu.into());
+    let limit = limit.min(AssociationConfig::default().mtu.into()) - u32::from(overhead);
     loop {
         let mtu = path_between(association, local, remote).map_or(0, |path| path.mtu);
         if u32::from(mtu) >= limit {

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod keys;
 pub(crate) mod lab;
 pub(crate) mod policies;
 pub(crate) mod profiles;

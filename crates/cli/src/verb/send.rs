@@ -11,6 +11,7 @@ use crate::arguments::SendArguments;
 use crate::event_log::EventLog;
 use crate::failure::Failure;
 use crate::interrupt::{Interrupt, on_thread};
+use crate::keys::{self, SenderKeys};
 use crate::network;
 use crate::output::{Counter, Event, Reporter, Role, observe};
 use crate::parse::{Origins, PeerAddresses};
@@ -30,6 +31,7 @@ pub(crate) async fn run(
     let name = name_of(&arguments)?;
     let mut config = arguments.settings.association_config()?;
     config.progress_timeout = Some(arguments.progress_timeout);
+    let keys = SenderKeys::load(arguments.key.as_deref(), arguments.to.key)?;
     let file = arguments.file.clone();
     // Opening a pipe blocks until it has a writer.
     let source = interrupt.or(on_thread(move || open(&file))).await?;
@@ -46,7 +48,8 @@ pub(crate) async fn run(
     let log = log
         .map(|file| EventLog::create(file, &name.to_string()))
         .transpose()?;
-    let endpoint = EventLog::of(log.as_ref(), network::endpoint_on(sockets, config))
+    let builder = keys::send_by(network::endpoint_on(sockets, config), keys.as_ref());
+    let endpoint = EventLog::of(log.as_ref(), builder)
         .connect_timeout(arguments.timeout)
         .bind()
         .await
@@ -160,7 +163,7 @@ async fn look_up(host: String, port: u16) -> Result<Vec<SocketAddr>, Failure> {
 /// All addresses of the receiver, each once.
 pub(super) async fn resolve(addresses: &PeerAddresses) -> Result<Vec<SocketAddr>, Failure> {
     let mut remotes: Vec<SocketAddr> = Vec::new();
-    for address in &addresses.0 {
+    for address in &addresses.hosts {
         for remote in look_up(address.host.clone(), address.port).await? {
             if !remotes.iter().any(|known| known.ip() == remote.ip()) {
                 remotes.push(remote);

@@ -196,6 +196,7 @@ impl Receiver {
             .map(|address| address.as_str().unwrap())
             .collect::<Vec<_>>()
             .join(",");
+        let to = listening["to"].as_str().map_or(to, str::to_owned);
         Self { running, folder, to }
     }
 

@@ -22,7 +22,7 @@ impl Peer {
     }
 
     async fn connect_with(receiver: &Receiver, config: AssociationConfig) -> Self {
-        let builder = Endpoint::builder().association_config(config);
+        let builder = Endpoint::builder().insecure().association_config(config);
         let endpoint = builder.local("127.0.0.3:0").bind().await.unwrap();
         let remote: SocketAddr = receiver.to.parse().unwrap();
         let association = endpoint.connect(remote).await.unwrap();

@@ -160,7 +160,7 @@ fn listener() -> (tokio::runtime::Runtime, Endpoint) {
         .enable_all()
         .build()
         .unwrap();
-    let endpoint = Endpoint::builder().local("127.0.0.1:0").listen();
+    let endpoint = Endpoint::builder().insecure().local("127.0.0.1:0").listen();
     let endpoint = runtime.block_on(endpoint.bind()).unwrap();
     (runtime, endpoint)
 }

@@ -10,6 +10,7 @@ mod hostile;
 mod lab;
 mod loss_of_peer;
 mod report;
+mod sealed;
 mod slots;
 mod small_link;
 mod stalled_reader;

@@ -69,7 +69,12 @@ fn first_sender_that_is_served_ends_a_receiver_with_once() {
 
 /// Offers that only keep-alives follow.
 async fn campers(receiver: &Receiver, count: usize) -> (Endpoint, Vec<Association>) {
-    let endpoint = Endpoint::builder().local("127.0.0.3:0").bind().await.unwrap();
+    let endpoint = Endpoint::builder()
+        .insecure()
+        .local("127.0.0.3:0")
+        .bind()
+        .await
+        .unwrap();
     let mut associations = Vec::new();
     for number in 0..count {
         let remote: std::net::SocketAddr = receiver.to.parse().unwrap();

@@ -17,6 +17,7 @@ use tokio::time::interval;
 use crate::arguments::RecvArguments;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::keys::{self, ReceiverKeys};
 use crate::network::{self, Guarded};
 use crate::output::{Counter, Event, Reporter, Role, observe};
 use crate::parse::LocalAddresses;
@@ -48,14 +49,18 @@ pub(crate) async fn run(
     let mut config = arguments.settings.association_config()?;
     let buffer = mem::replace(&mut config.receive_buffer, UNACCEPTED_BUFFER);
     let sockets = sockets(arguments.listen.as_ref())?;
-    let endpoint = network::endpoint_on(sockets, config)
+    let keys = ReceiverKeys::load(arguments.key.as_deref(), arguments.allow)?;
+    let endpoint = keys::receive_by(network::endpoint_on(sockets, config), keys.as_ref())
         .listen()
         .follow_interfaces()
         .bind()
         .await
         .map_err(Failure::work)?;
+    let addresses = endpoint.local_addrs();
+    let to = keys.map(|keys| keys.address(&addresses));
     reporter.report(&Event::Listening {
-        addresses: &endpoint.local_addrs(),
+        addresses: &addresses,
+        to: to.as_deref(),
         folder: &arguments.folder,
     });
     let receiving = Receiving {
