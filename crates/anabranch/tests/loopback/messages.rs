@@ -150,7 +150,7 @@ async fn invalid_messages_are_refused_with_the_reason() {
     in_time(async {
         let (alice, _bob, _endpoints) = pair().await;
         assert_eq!(alice.send(text("")).await, Err(SendError::Empty));
-        let max = 1 << 20;
+        let max = 4 << 20; // the send buffer
         assert_eq!(
             alice.send(numbered(0, max + 1)).await,
             Err(SendError::TooLarge { max })

@@ -211,8 +211,11 @@ impl Endpoint {
         }
         while let Some(index) = self.sendable.first().copied() {
             let handshake = self.handshake_mut(index);
-            if let Some(transmit) = handshake.and_then(|handshake| handshake.poll_transmit(now)) {
-                return Some(transmit);
+            let transmit = handshake.and_then(|handshake| handshake.poll_transmit(now));
+            // Packets that were sent start the timer of their retransmission.
+            self.list_deadline(index);
+            if transmit.is_some() {
+                return transmit;
             }
             self.sendable.remove(&index);
         }
@@ -378,14 +381,17 @@ impl Endpoint {
 
     /// Lists a handshake after it may have changed.
     fn relist(&mut self, index: Index) {
+        if self.handshake(index).is_some() {
+            self.sendable.insert(index);
+        }
+        self.list_deadline(index);
+    }
+
+    fn list_deadline(&mut self, index: Index) {
         let Some(connection) = self.connections.get_mut(&index) else {
             return;
         };
-        let handshake = connection.handshake.as_deref();
-        if handshake.is_some() {
-            self.sendable.insert(index);
-        }
-        let deadline = handshake.and_then(Handshake::deadline);
+        let deadline = connection.handshake.as_deref().and_then(Handshake::deadline);
         if connection.listed != deadline {
             if let Some(due) = mem::replace(&mut connection.listed, deadline) {
                 self.deadlines.remove(&(due, index));

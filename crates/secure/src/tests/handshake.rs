@@ -123,6 +123,22 @@ fn handshake_moves_to_an_added_path() {
 }
 
 #[test]
+fn server_sends_its_lost_flight_again_although_the_client_is_silent() {
+    let mut pair = Pair::new(1, client_config(), server_config());
+    pair.connect(&[path(0)]);
+    let from_the_server = |pair: &Pair| pair.log.iter().filter(|sent| sent.to == CLIENT).count();
+    // The reply to the request, and the first packet of the flight.
+    pair.run(|pair| from_the_server(pair) > 1);
+    pair.queue.clear();
+    let (now, first) = (pair.now, from_the_server(&pair));
+    let due = pair.ends[SERVER].deadline().unwrap();
+    assert!(due < now + Duration::from_secs(1), "{:?}", due - now);
+    pair.ends[SERVER].handle_deadline(due);
+    pair.collect();
+    assert!(from_the_server(&pair) > first);
+}
+
+#[test]
 fn handshake_without_answer_fails() {
     let mut pair = Pair::new(1, client_config(), server_config());
     pair.cut.insert(path(0).local);
