@@ -7,6 +7,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use crate::failure::Failure;
+use crate::transfer::LONGEST_MESSAGE;
 
 /// Send and receive buffer in bytes: enough for 1 Gbit/s with an RTT of 60 ms.
 const BUFFER: u64 = 8 << 20;
@@ -62,6 +63,7 @@ impl Settings {
             policies: self.choices.recipe()?,
             send_buffer: BUFFER,
             receive_buffer: BUFFER,
+            max_message: LONGEST_MESSAGE,
             ..AssociationConfig::default()
         })
     }

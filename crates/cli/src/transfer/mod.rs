@@ -16,6 +16,7 @@ mod writer;
 pub(crate) use digest::Digest;
 pub(crate) use error::ReceiveFailure;
 pub(crate) use file_name::{FileName, is_invisible};
+pub(crate) use piece::LONGEST_MESSAGE;
 pub(crate) use receiver::{
     Queued, Receiving, Request, conclude_receiving, hear_offer, receive_file, wait_for_turn,
 };

@@ -22,6 +22,9 @@ const LONGEST: usize = 256 << 10;
 /// Length of the offset field, in bytes.
 pub(super) const HEADER: usize = 8;
 
+/// Maximum size of a message in bytes; others are shorter than a piece.
+pub(crate) const LONGEST_MESSAGE: usize = HEADER + LONGEST;
+
 /// Maximum end offset; file systems use signed 64-bit offsets.
 const LARGEST_FILE: u64 = i64::MAX as u64;
 
@@ -49,7 +52,7 @@ impl Piece {
     ///
     /// Fails if the offset is missing, the piece is empty or too long, or its end exceeds the maximum file size.
     pub(crate) fn parse(mut payload: Bytes) -> Result<Self, Violation> {
-        if payload.len() <= HEADER || payload.len() > HEADER + LONGEST {
+        if payload.len() <= HEADER || payload.len() > LONGEST_MESSAGE {
             return Err(Violation::PieceLength);
         }
         let header = payload.split_to(HEADER);

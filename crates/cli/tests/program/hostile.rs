@@ -195,8 +195,9 @@ fn invalid_messages_abort_the_association() {
             );
         }
         let peer = Peer::connect(receiver).await;
-        peer.control(&"x".repeat(100_000)).await;
-        assert!(peer.reason_of_the_end().await.contains("message exceeds"));
+        peer.control(&"x".repeat(300_000)).await;
+        let reason = peer.reason_of_the_end().await;
+        assert!(reason.contains("message exceeds"), "{reason}");
         let peer = Peer::connect(receiver).await;
         peer.data(0, b"data before the offer").await;
         assert!(peer.reason_of_the_end().await.contains("out of turn"));
