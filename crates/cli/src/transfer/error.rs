@@ -177,8 +177,8 @@ impl From<RecvError> for Lost {
     fn from(error: RecvError) -> Self {
         match error {
             RecvError::Closed(reason) => reason.into(),
-            // Messages of the program are short.
-            _ => Self::Broken(CloseReason::PeerViolation(error.to_string())),
+            // It is too long to be delivered whole, and every message of the transfer protocol is short.
+            _ => Self::Broken(CloseReason::PeerViolation("message exceeds the limit".to_owned())),
         }
     }
 }
