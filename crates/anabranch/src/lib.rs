@@ -69,7 +69,9 @@ pub use anabranch_proto::{
     PathCounters, PathEvent, PathStatistics, ReceivedMessage, Reconfiguration, ReconfigurationError,
     Reliability, SendQueue, SourcePrefix,
 };
-pub use anabranch_secure::{HandshakeError, KeyParseError, PeerInfo, PrivateKey, PublicKey, rustls};
+pub use anabranch_secure::{
+    ExporterSecret, HandshakeError, KeyParseError, PeerInfo, PrivateKey, PublicKey, rustls,
+};
 pub use anabranch_types::{AssociationId, Instant, MessageId, PathAddr, PathId, Ppid, Rate, StreamId};
 pub use association::Association;
 pub use builder::EndpointBuilder;

@@ -140,6 +140,7 @@ impl<'s> Handshake<'s> {
             (Some(key), _) => ConnectError::UntrustedKey(key),
             (None, Some(ours)) if error.refuses_us() => ConnectError::KeyNotAccepted(ours),
             _ if error == HandshakeError::TimedOut => ConnectError::NoAnswer,
+            _ if error == HandshakeError::Refused => ConnectError::Refused,
             _ => ConnectError::Insecure(error),
         }
     }

@@ -32,6 +32,9 @@ pub enum HandshakeError {
     /// The peer sent more handshake bytes than a handshake has.
     #[error("the peer's handshake is too long")]
     TooLong,
+    /// The hosts say that no program listens there (ICMP Port Unreachable).
+    #[error("no program listens at the address of the peer")]
+    Refused,
     /// No answer in time.
     #[error("the peer did not answer in time")]
     TimedOut,
@@ -70,7 +73,7 @@ impl HandshakeError {
     pub(crate) fn alert(&self, tls: Option<AlertDescription>) -> AlertDescription {
         match self {
             Self::Tls(_) => tls.unwrap_or(AlertDescription::InternalError),
-            Self::ClosedByPeer(_) | Self::TimedOut => AlertDescription::UserCanceled,
+            Self::ClosedByPeer(_) | Self::Refused | Self::TimedOut => AlertDescription::UserCanceled,
             Self::NoCommonVersion | Self::Downgrade => AlertDescription::ProtocolVersion,
             Self::Parameters(_) | Self::IndexMismatch => AlertDescription::IllegalParameter,
             Self::WrongProtocol => AlertDescription::NoApplicationProtocol,

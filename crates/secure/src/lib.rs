@@ -24,7 +24,7 @@ mod version;
 pub use config::Config;
 pub use endpoint::{Endpoint, Event, Received};
 pub use error::{Dropped, HandshakeError};
-pub use handshake::{PeerInfo, Transmit};
+pub use handshake::{ExporterSecret, PeerInfo, Transmit};
 pub use identity::{
     KeyParseError, PrivateKey, PublicKey, Trust, UntrustedKey, raw_key_configs, raw_key_name,
 };

@@ -185,6 +185,9 @@ impl Driver {
         let messages = self.queues.take_icmp(cx);
         if !messages.is_empty() {
             let now = self.shared.now();
+            if let Some(seal) = &self.shared.seal {
+                messages.iter().for_each(|message| seal.handle_icmp(now, message));
+            }
             let mut state = self.shared.lock();
             for message in &messages {
                 state.core.handle_icmp(now, icmp_of(message));

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use anabranch_io::Incoming;
+use anabranch_io::{IcmpKind, IcmpMessage, Incoming};
 use anabranch_proto::Transmit;
 use anabranch_secure::rustls::{ClientConfig, Side, pki_types::ServerName};
 use anabranch_secure::{
@@ -187,6 +187,18 @@ impl Seal {
             }
         }
         sessions.collect(now);
+    }
+
+    /// A host reports a packet of a handshake: what it quotes of the packets of an association is sealed.
+    pub(crate) fn handle_icmp(&self, now: Instant, message: &IcmpMessage) {
+        let by_destination = message.reporter == Some(message.destination.ip());
+        if message.kind == IcmpKind::PortUnreachable && by_destination {
+            let mut sessions = self.lock();
+            sessions
+                .layer
+                .handle_refused(now, message.destination, &message.quoted);
+            sessions.collect(now);
+        }
     }
 
     /// Seals the packets of `transmit` in place; `false` if they cannot be sent because their session has ended.

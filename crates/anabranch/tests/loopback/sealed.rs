@@ -16,7 +16,7 @@ use anabranch::{
     PathChange, PrivateKey, PublicKey, Reachability,
 };
 
-use crate::common::{hasty, in_time, join, next, number_of, numbered, server, text};
+use crate::common::{TIME_LIMIT, hasty, in_time, join, next, number_of, numbered, server, text};
 
 fn key() -> PrivateKey {
     PrivateKey::generate().unwrap()
@@ -138,6 +138,21 @@ async fn nothing_is_readable_on_the_way() {
     .await;
 }
 
+/// The ICMP message arrives long before the time to connect is over.
+#[tokio::test]
+async fn connecting_to_a_closed_port_is_refused() {
+    in_time(async {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let nobody = std::net::UdpSocket::bind(address).unwrap().local_addr().unwrap();
+            let client = at(&[address]).trust(key().public_key());
+            let client = client.connect_timeout(10 * TIME_LIMIT).bind().await.unwrap();
+            let refused = client.connect(nobody).await.expect_err("nobody is there");
+            assert!(matches!(refused, ConnectError::Refused), "{refused}");
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn server_with_another_key_is_refused_by_name() {
     in_time(async {
@@ -235,7 +250,7 @@ async fn several_associations_have_sessions_of_their_own() {
         }
         let mut exporters: Vec<_> = ends
             .iter()
-            .map(|(alice, _)| alice.peer_identity().unwrap().exporter)
+            .map(|(alice, _)| alice.peer_identity().unwrap().exporter.as_bytes().to_owned())
             .collect();
         exporters.sort_unstable();
         exporters.dedup();

@@ -1,5 +1,6 @@
 //! Client: attempts to connect, cookies, and other versions.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anabranch_types::{Instant, PathAddr};
@@ -12,7 +13,7 @@ use super::{Attempt, Connection, Endpoint};
 use crate::error::{Dropped, HandshakeError};
 use crate::handshake::{ALPN, Handshake, Level, Sealed, Terms};
 use crate::index::Index;
-use crate::packet::{Retry, ServerInitial, VersionNegotiation};
+use crate::packet::{Request, Retry, ServerInitial, VersionNegotiation};
 use crate::parameters::Parameters;
 use crate::version::{Version, select};
 
@@ -65,6 +66,19 @@ impl Endpoint {
             handshake.add_path(path, size);
         }
         self.relist(connection);
+    }
+
+    /// A host reported that no program listens at `remote`, about a packet that starts with `quoted`: ICMP Port Unreachable from the
+    /// destination itself. An unanswered handshake goes on with its other addresses; without one it fails with
+    /// [`HandshakeError::Refused`]. Who did not see the packet cannot quote it.
+    pub fn handle_refused(&mut self, now: Instant, remote: SocketAddr, quoted: &[u8]) {
+        let Some(index) = Request::client_of(quoted) else {
+            return;
+        };
+        let result = self
+            .handshake_mut(index)
+            .map_or(Ok(()), |handshake| handshake.on_refused(remote));
+        self.finish(now, index, result);
     }
 
     fn attempt(

@@ -8,6 +8,7 @@ mod stream;
 mod tls;
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use anabranch_types::{Instant, PathAddr, earliest};
@@ -17,7 +18,7 @@ use rustls::{AlertDescription, Side};
 use self::race::{MAX_PATHS, RETRIES, RacePath};
 use self::stream::{ReceiveStream, SendStream};
 pub(crate) use self::tls::ALPN;
-pub use self::tls::PeerInfo;
+pub use self::tls::{ExporterSecret, PeerInfo};
 use crate::error::HandshakeError;
 use crate::index::Index;
 use crate::keys::LevelKeys;
@@ -237,6 +238,19 @@ impl Handshake {
             self.set_interval(now - self.began);
             self.retransmit_at = Some(now + self.interval);
         }
+    }
+
+    /// A client learns that no program listens at `remote`, and goes on with its other paths. It is too late for that once a server
+    /// has answered.
+    pub(crate) fn on_refused(&mut self, remote: SocketAddr) -> Result<(), HandshakeError> {
+        if self.side == Side::Server || self.has_answer() {
+            return Ok(());
+        }
+        self.paths.retain(|path| path.addr.remote != remote);
+        if self.paths.is_empty() {
+            return Err(HandshakeError::Refused);
+        }
+        Ok(())
     }
 
     /// A packet of the peer arrived. `Ok(false)` if it is not authentic.

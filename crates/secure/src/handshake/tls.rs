@@ -1,5 +1,7 @@
 //! TLS side of the handshake: bytes in, bytes and keys out, and what the peer must have agreed to.
 
+use core::fmt;
+
 use anabranch_types::{Instant, PathAddr};
 use rustls::pki_types::CertificateDer;
 use rustls::quic::{KeyChange, Keys, Secrets};
@@ -20,6 +22,24 @@ pub(crate) const ALPN: &[u8] = b"anabranch/1";
 /// Label of the exported secret (RFC 8446 §7.5).
 const EXPORTER: &[u8] = b"EXPORTER-anabranch-identity";
 
+/// A secret of the TLS exporter (RFC 8446 §7.5), 32 bytes. Its debug text does not show it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct ExporterSecret([u8; 32]);
+
+impl ExporterSecret {
+    /// The secret itself.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ExporterSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ExporterSecret")
+    }
+}
+
 /// What the handshake found out about the peer.
 #[derive(Clone, Debug)]
 pub struct PeerInfo {
@@ -32,7 +52,7 @@ pub struct PeerInfo {
     /// The key exchange.
     pub key_exchange: Option<NamedGroup>,
     /// A secret that both ends of this connection have, and nobody else: 32 bytes of the TLS exporter (RFC 8446 §7.5).
-    pub exporter: [u8; 32],
+    pub exporter: ExporterSecret,
 }
 
 impl PeerInfo {
@@ -110,7 +130,7 @@ impl Handshake {
         let bytes = self.tls.quic_transport_parameters().unwrap_or_default();
         let parameters = Parameters::parse(bytes).map_err(HandshakeError::Parameters)?;
         let peer = self.verify(&parameters)?;
-        let exporter = self.tls.export_keying_material([0; 32], EXPORTER, None)?;
+        let exporter = ExporterSecret(self.tls.export_keying_material([0; 32], EXPORTER, None)?);
         let info = PeerInfo {
             version: self.terms.version,
             certificates: self.tls.peer_certificates().unwrap_or_default().to_vec(),

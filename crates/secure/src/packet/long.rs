@@ -72,6 +72,14 @@ impl Request {
         }
         Ok(request)
     }
+
+    /// The client of the Request that starts with `quoted`.
+    pub(crate) fn client_of(quoted: &[u8]) -> Option<Index> {
+        let mut reader = Reader::new(quoted, 0);
+        let is_request = reader.u8() == Ok(REQUEST);
+        let _version = reader.u32().ok()?;
+        reader.index().ok().filter(|_| is_request)
+    }
 }
 
 impl Retry {

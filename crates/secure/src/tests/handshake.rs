@@ -8,8 +8,8 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{AlertDescription, ClientConfig, NamedGroup, ServerConfig, Side};
 
 use super::{
-    CLIENT, CLIENT_KEY, Pair, SERVER, SERVER_KEY, SIZE, Weather, client_config, client_tls, milliseconds,
-    path, private, provider, roots, server_config,
+    CLIENT, CLIENT_KEY, Pair, SERVER, SERVER_KEY, SIZE, Sent, Weather, client_config, client_tls,
+    milliseconds, path, private, provider, roots, server_config,
 };
 use crate::{Event, HandshakeError};
 
@@ -19,7 +19,8 @@ fn ends_agree_on_a_hybrid_key_and_a_secret() {
     let [client, server] =
         [CLIENT, SERVER].map(|end| pair.ends[end].peer(pair.connected[end].unwrap()).unwrap());
     assert_eq!(client.exporter, server.exporter);
-    assert_ne!(client.exporter, [0; 32]);
+    assert_ne!(client.exporter.as_bytes(), &[0; 32]);
+    assert_eq!(format!("{:?}", client.exporter), "ExporterSecret");
     assert_eq!(client.key_exchange, Some(NamedGroup::X25519MLKEM768));
     assert_eq!(client.certificates[0], *SERVER_KEY.cert.der());
     assert!(server.certificates.is_empty());
@@ -136,6 +137,48 @@ fn handshake_without_answer_fails() {
     assert_eq!(pair.now - start, Duration::from_secs(30));
     assert!(pair.log.len() < 12);
     assert_eq!(pair.ends[CLIENT].connections(), 0);
+}
+
+#[test]
+fn handshake_fails_at_once_when_all_hosts_report_a_closed_port() {
+    let mut pair = Pair::new(1, client_config(), server_config());
+    pair.connect(&[path(0), path(1)]);
+    pair.collect();
+    let requests: Vec<Sent> = pair
+        .log
+        .iter()
+        .filter(|sent| sent.to == SERVER)
+        .cloned()
+        .collect();
+    let (first, second) = (&requests[0], &requests[1]);
+    let now = pair.now;
+    let client = &mut pair.ends[CLIENT];
+    // Quotations of an attacker that did not see the Request, and of another packet.
+    let mut forged = first.datagram[..64].to_vec();
+    forged[12] ^= 1;
+    client.handle_refused(now, first.path.remote, &forged);
+    client.handle_refused(now, first.path.remote, b"");
+    client.handle_refused(now, first.path.remote, &first.datagram[..64]);
+    assert!(client.poll_event().is_none());
+    client.handle_refused(now, second.path.remote, &second.datagram[..64]);
+    let Some(Event::Failed { error, .. }) = client.poll_event() else {
+        panic!("not failed")
+    };
+    assert_eq!(error, HandshakeError::Refused);
+    assert_eq!(client.connections(), 0);
+}
+
+#[test]
+fn handshake_goes_on_when_only_one_address_is_closed() {
+    let mut pair = Pair::new(1, client_config(), server_config());
+    pair.cut.insert(path(0).local);
+    pair.connect(&[path(0), path(1)]);
+    pair.collect();
+    let request = pair.log.iter().find(|sent| sent.path == path(0)).unwrap().clone();
+    pair.ends[CLIENT].handle_refused(pair.now, request.path.remote, &request.datagram);
+    pair.run(Pair::is_connected);
+    pair.settle();
+    assert!(pair.log.iter().filter(|sent| sent.path == path(0)).count() == 1);
 }
 
 #[test]
