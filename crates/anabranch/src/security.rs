@@ -10,7 +10,7 @@ use anabranch_secure::{self as secure, HandshakeError, PrivateKey, PublicKey, Tr
 use anabranch_types::{ChannelId, PathAddr};
 
 use crate::driver::{Attempt, Seal, Shared, until};
-use crate::error::{BindError, ConnectError};
+use crate::error::{BindError, ConnectConfigError, ConnectError};
 
 /// Bytes that sealed packets are longer than those of an [insecure](crate::EndpointBuilder::insecure) endpoint.
 pub const SEAL_OVERHEAD: u16 = secure::OVERHEAD as u16;
@@ -87,7 +87,14 @@ impl<'s> Handshake<'s> {
             if !state.accepting {
                 return Err(ConnectError::EndpointClosed);
             }
+            anabranch_proto::check_remotes(remotes)?;
             let locals: Vec<SocketAddr> = state.sockets.iter().map(|socket| socket.local_addr()).collect();
+            if !locals
+                .iter()
+                .any(|local| remotes.iter().any(|remote| remote.is_ipv4() == local.is_ipv4()))
+            {
+                return Err(ConnectConfigError::Unreachable.into());
+            }
             // The state stays locked, so that the outcome finds the attempt.
             let begun = seal.connect(shared.now(), &locals, remotes);
             let channel = begun.ok_or(ConnectError::NoTrust)??;

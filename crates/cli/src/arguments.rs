@@ -72,11 +72,13 @@ Examples:
   tar c folder | anabranch send - --name folder.tar --to 192.0.2.1
           from a pipe
   anabranch send big.iso --to AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=@192.0.2.1
-          encrypted, to the holder of this key, as the receiver prints it
+          to the holder of this key, as the receiver prints it
+  anabranch send big.iso --to 192.0.2.1 --insecure
+          in the clear, where the path itself is trusted
 
+Everything is encrypted. The first time, the program asks whether the receiver's key is right; it remembers the key in known_peers in ~/.config/anabranch, and then accepts no other.
 The receiver confirms the SHA-256 of the stored file: exit code 0 means that the file is stored.
-Exit codes: 0 stored, 1 not stored or not confirmed, 2 invalid arguments, 130 interrupted.
-Without the receiver's key before its addresses, the file is sent in the clear.";
+Exit codes: 0 stored, 1 not stored or not confirmed, 2 invalid arguments, 130 interrupted.";
 
 const RECV_EXAMPLES: &str = "\
 Examples:
@@ -84,8 +86,8 @@ Examples:
           receive files at all addresses of this host, port 9899, until Ctrl-C
   anabranch recv --once --listen 192.0.2.1,198.51.100.1 .
           receive one file over these two addresses
-  anabranch recv --key server.key downloads
-          encrypted; prints what senders give to --to
+  anabranch recv --key server.key --allow AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8= downloads
+          under this key, from the holder of that key only
   anabranch recv --json --max-size 1GB downloads
           with output for programs
   anabranch recv --max-transfers 4 --idle-timeout 10s downloads
@@ -93,6 +95,7 @@ Examples:
 
 A file gets its name only when it is complete, on the disk and matches the sender's SHA-256. Existing files are not overwritten without --force: their senders are refused before they send data.
 Every host that can reach the port can send files: restrict access with --allow, or with --listen and a firewall.
+Everything is encrypted, under a key that is kept as receiver.key in ~/.config/anabranch; the line that `recv` prints tells senders this key.
 Exit codes: 0 stored (--once), 1 failed, 2 invalid arguments, 130 interrupted.";
 
 const CHECK_EXAMPLES: &str = "\
@@ -265,13 +268,17 @@ pub(crate) struct RecvArguments {
     #[arg(long, value_name = "IP[:PORT],...", value_parser = parse_listen)]
     pub(crate) listen: Option<LocalAddresses>,
 
-    /// Encrypt, and prove who this host is by the private key in this file (see genkey) [default: in the clear]
+    /// Prove who this host is by the private key in this file (see genkey) [default: a key that is made once and kept]
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
 
     /// Refuse senders with other public keys than these [default: everyone may send]
-    #[arg(long, value_name = "KEY", requires = "key", value_parser = parse_key)]
+    #[arg(long, value_name = "KEY", value_parser = parse_key)]
     pub(crate) allow: Vec<PublicKey>,
+
+    /// Receive in the clear, from senders that do so too: others can read and change what arrives
+    #[arg(long, conflicts_with_all = ["key", "allow"])]
+    pub(crate) insecure: bool,
 
     /// Exit after the first transfer
     #[arg(long)]
@@ -315,13 +322,21 @@ pub(crate) struct SendArguments {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Addresses of the receiver, default port 9899; with its public key, everything is encrypted
+    /// Addresses of the receiver, default port 9899, and the public key that it must have [default: the key it had before]
     #[arg(long, value_name = "[KEY@]HOST[:PORT],...", value_parser = parse_to)]
     pub(crate) to: PeerAddresses,
 
     /// Prove who this host is by the private key in this file (see genkey) [default: a new key each time]
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
+
+    /// Trust a receiver whose key is not known yet, and remember its key [default: ask, if there is a terminal]
+    #[arg(long)]
+    pub(crate) accept_new: bool,
+
+    /// Send in the clear, to a receiver that receives so: others can read and change what is sent
+    #[arg(long, conflicts_with_all = ["key", "accept_new"])]
+    pub(crate) insecure: bool,
 
     /// Uplinks to send from: local addresses or devices [default: all devices with a default route]
     #[arg(long, value_name = "IP[:PORT]|DEVICE,...", value_parser = parse_from)]
@@ -360,6 +375,10 @@ pub(crate) struct CheckArguments {
     /// Prove who this host is by the private key in this file (see genkey) [default: a new key each time]
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
+
+    /// Check a receiver that receives in the clear
+    #[arg(long, conflicts_with = "key")]
+    pub(crate) insecure: bool,
 
     /// Uplinks to test: local addresses or devices [default: all devices with a default route]
     #[arg(long, value_name = "IP[:PORT]|DEVICE,...", value_parser = parse_from)]

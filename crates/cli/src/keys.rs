@@ -1,30 +1,51 @@
-//! Keys of the program: a private key from a file, and how endpoints use it.
+//! Keys of the program: from a file, from the folder of its configuration, or from the command line; and how endpoints use them.
 
 use std::fs;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anabranch::io::expand_wildcard;
 use anabranch::{EndpointBuilder, PrivateKey, PublicKey};
+use etcetera::BaseStrategy as _;
 
 use crate::failure::Failure;
+use crate::known_peers::{KnownPeers, create_private};
+use crate::parse::PeerAddresses;
+
+/// Name of a receiver's private key in the folder of the program's configuration.
+const RECEIVER_KEY: &str = "receiver.key";
 
 /// Keys of a receiver.
 #[derive(Debug)]
-pub(crate) struct ReceiverKeys {
-    own: PrivateKey,
-    allowed: Vec<PublicKey>,
+pub(crate) enum ReceiverKeys {
+    /// None: packets are in the clear.
+    Insecure,
+    /// Our key, and those of the permitted senders; all are permitted if the list is empty.
+    Sealed {
+        own: PrivateKey,
+        allowed: Vec<PublicKey>,
+    },
 }
 
 impl ReceiverKeys {
-    /// Those of `--key` and `--allow`; `None` to receive in the clear.
-    pub(crate) fn load(file: Option<&Path>, allowed: Vec<PublicKey>) -> Result<Option<Self>, Failure> {
-        let own = file.map(load).transpose()?;
-        Ok(own.map(|own| Self { own, allowed }))
+    /// Our key is that of `file`, or the one that this user's receivers always have. If that cannot be kept, there is a warning.
+    pub(crate) fn load(
+        file: Option<&Path>,
+        allowed: Vec<PublicKey>,
+    ) -> Result<(Self, Option<String>), Failure> {
+        let (own, warning) = match file {
+            Some(file) => (load(file)?, None),
+            None => own_key()?,
+        };
+        Ok((Self::Sealed { own, allowed }, warning))
     }
 
-    /// What `--to` of a sender takes: our key and all addresses at which we listen.
-    pub(crate) fn address(&self, listening: &[SocketAddr]) -> String {
+    /// What `--to` of a sender takes: our key and all addresses at which we listen. `None` in the clear.
+    pub(crate) fn address(&self, listening: &[SocketAddr]) -> Option<String> {
+        let Self::Sealed { own, .. } = self else {
+            return None;
+        };
         let addresses = listening.iter().flat_map(|local| {
             let is_wildcard = local.ip().is_unspecified();
             let present = expand_wildcard(*local).unwrap_or_default();
@@ -33,54 +54,144 @@ impl ReceiverKeys {
                 .filter(move |address| !is_wildcard || !address.ip().is_loopback())
         });
         let addresses: Vec<String> = addresses.map(|address| address.to_string()).collect();
-        format!("{}@{}", self.own.public_key(), addresses.join(","))
+        Some(format!("{}@{}", own.public_key(), addresses.join(",")))
     }
 }
 
 /// Keys of a sender.
 #[derive(Clone, Debug)]
-pub(crate) struct SenderKeys {
-    own: Option<PrivateKey>,
-    receiver: PublicKey,
+pub(crate) enum SenderKeys {
+    /// None: packets are in the clear.
+    Insecure,
+    /// The receiver has one of these keys, which are those of `source`.
+    Trusted {
+        own: Option<PrivateKey>,
+        receivers: Vec<PublicKey>,
+        source: String,
+    },
+    /// The receiver's key is not known yet.
+    Unknown { own: Option<PrivateKey> },
 }
 
 impl SenderKeys {
-    /// The key before the receiver's addresses, and that of `--key`; `None` to send in the clear.
-    pub(crate) fn load(file: Option<&Path>, receiver: Option<PublicKey>) -> Result<Option<Self>, Failure> {
+    /// Our key is that of `file`, or a new one. The receiver's is the one before its addresses, or else the one by which it is known.
+    pub(crate) fn load(file: Option<&Path>, to: &PeerAddresses) -> Result<Self, Failure> {
         let own = file.map(load).transpose()?;
-        match (receiver, own) {
-            (Some(receiver), own) => Ok(Some(Self { own, receiver })),
-            (None, None) => Ok(None),
-            (None, Some(_)) => Err(Failure::usage(
-                "--key needs the receiver's key before its addresses, as `anabranch recv` prints them: KEY@HOST",
-            )),
+        let (receivers, source) = if let Some(key) = to.key {
+            (vec![key], "before the @".to_owned())
+        } else {
+            let known = KnownPeers::load(&folder()?)?;
+            (known.keys_of(&to.hosts), format!("in {}", known.file().display()))
+        };
+        Ok(match receivers[..] {
+            [] => Self::Unknown { own },
+            _ => Self::Trusted {
+                own,
+                receivers,
+                source,
+            },
+        })
+    }
+
+    /// From now on, `receiver` is the receiver's key.
+    pub(crate) fn trusting(self, receiver: PublicKey) -> Self {
+        match self {
+            Self::Unknown { own } => Self::Trusted {
+                own,
+                receivers: vec![receiver],
+                source: "that was trusted a moment ago".to_owned(),
+            },
+            settled => settled,
         }
+    }
+
+    /// Where the receiver's keys are from, for messages.
+    pub(crate) fn source(&self) -> &str {
+        match self {
+            Self::Trusted { source, .. } => source,
+            Self::Insecure | Self::Unknown { .. } => "",
+        }
+    }
+
+    pub(crate) const fn is_insecure(&self) -> bool {
+        matches!(self, Self::Insecure)
     }
 }
 
 /// An endpoint with the keys of a receiver, or in the clear.
-pub(crate) fn receive_by(builder: EndpointBuilder, keys: Option<&ReceiverKeys>) -> EndpointBuilder {
-    let Some(keys) = keys else {
-        return builder.insecure();
-    };
-    let builder = builder.identity(keys.own.clone());
-    if keys.allowed.is_empty() {
-        return builder.trust_everyone();
+pub(crate) fn receive_by(builder: EndpointBuilder, keys: &ReceiverKeys) -> EndpointBuilder {
+    match keys {
+        ReceiverKeys::Insecure => builder.insecure(),
+        ReceiverKeys::Sealed { own, allowed } => {
+            let builder = builder.identity(own.clone());
+            if allowed.is_empty() {
+                return builder.trust_everyone();
+            }
+            allowed.iter().fold(builder, |builder, key| builder.trust(*key))
+        }
     }
-    keys.allowed
-        .iter()
-        .fold(builder, |builder, key| builder.trust(*key))
 }
 
-/// An endpoint with the keys of a sender, or in the clear.
-pub(crate) fn send_by(builder: EndpointBuilder, keys: Option<&SenderKeys>) -> EndpointBuilder {
-    let Some(keys) = keys else {
-        return builder.insecure();
+/// An endpoint with the keys of a sender, or in the clear. While the receiver's key is not known, nothing may be sent.
+pub(crate) fn send_by(builder: EndpointBuilder, keys: &SenderKeys) -> EndpointBuilder {
+    let (builder, own) = match keys {
+        SenderKeys::Insecure => return builder.insecure(),
+        SenderKeys::Trusted { own, receivers, .. } => {
+            let trusting = receivers.iter().fold(builder, |builder, key| builder.trust(*key));
+            (trusting, own)
+        }
+        SenderKeys::Unknown { own } => (builder.trust_everyone(), own),
     };
-    let builder = builder.trust(keys.receiver);
-    match &keys.own {
+    match own {
         Some(own) => builder.identity(own.clone()),
         None => builder,
+    }
+}
+
+/// The folder of the program's configuration: `anabranch` in `$XDG_CONFIG_HOME` or `~/.config`.
+pub(crate) fn folder() -> Result<PathBuf, Failure> {
+    let strategy = etcetera::choose_base_strategy();
+    let strategy = strategy.map_err(|_| {
+        Failure::work(
+            "this user has no home directory for keys; set XDG_CONFIG_HOME, or give the keys as arguments",
+        )
+    })?;
+    Ok(strategy.config_dir().join("anabranch"))
+}
+
+/// The key of this user's receivers; made the first time. If it cannot be kept, it is a new one, and there is a warning.
+fn own_key() -> Result<(PrivateKey, Option<String>), Failure> {
+    let kept = folder().and_then(|folder| {
+        let file = folder.join(RECEIVER_KEY);
+        match fs::exists(&file) {
+            Ok(true) => load(&file),
+            _ => make(&file).map_err(|error| Failure::Work(format!("{}: {error}", file.display()))),
+        }
+    });
+    match kept {
+        Ok(key) => Ok((key, None)),
+        Err(Failure::Work(reason)) => {
+            let warning =
+                format!("this receiver has a new key each time, which senders have to trust anew: {reason}");
+            Ok((PrivateKey::generate().map_err(Failure::work)?, Some(warning)))
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// Makes a key in a new file; another program may do so at the same time.
+fn make(file: &Path) -> io::Result<PrivateKey> {
+    let folder = file.parent().unwrap_or(file);
+    create_private(folder)?;
+    let key = PrivateKey::generate().map_err(io::Error::other)?;
+    let mut whole = tempfile::NamedTempFile::new_in(folder)?;
+    writeln!(whole, "{}", key.to_base64())?;
+    match whole.persist_noclobber(file) {
+        Ok(_) => Ok(key),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+            parse(&fs::read_to_string(file)?).map_err(io::Error::other)
+        }
+        Err(error) => Err(error.error),
     }
 }
 

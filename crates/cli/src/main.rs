@@ -12,8 +12,10 @@
 mod arguments;
 mod event_log;
 mod failure;
+mod first_use;
 mod interrupt;
 mod keys;
+mod known_peers;
 mod network;
 mod output;
 mod parse;

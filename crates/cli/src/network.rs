@@ -16,6 +16,9 @@ use crate::failure::Failure;
 /// Maximum time for the last packets of an endpoint to be sent.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
+/// Maximum time for the receiver to end an association.
+const FAREWELL: Duration = Duration::from_millis(500);
+
 /// Opens a UDP socket.
 pub(crate) fn open(local: SocketAddr) -> Result<Arc<dyn Socket>, Failure> {
     udp_socket(local).map_err(|error| bind_failure(local, &error))
@@ -71,11 +74,13 @@ pub(crate) fn endpoint_on(sockets: Vec<Arc<dyn Socket>>, config: AssociationConf
     )
 }
 
-/// Sets up an association with the peer at `remotes`. `patience` is the endpoint's time to connect, for the error.
+/// Sets up an association with the peer at `remotes`. For errors, `patience` is the endpoint's time to connect, and `trusted` tells where
+/// the keys are from that it trusts.
 pub(crate) async fn connect(
     endpoint: &Endpoint,
     remotes: &[SocketAddr],
     patience: Duration,
+    trusted: &str,
 ) -> Result<Guarded, Failure> {
     let peer = remotes
         .iter()
@@ -89,12 +94,12 @@ pub(crate) async fn connect(
              address and port"
         ))),
         Err(ConnectError::NoAnswer) => Err(Failure::Work(format!(
-            "no answer from {peer} within {} s; is `anabranch recv` running there, and does every firewall let \
-             UDP through?",
+            "no answer from {peer} within {} s; is `anabranch recv` running there, does every firewall let UDP through, \
+             and do both ends encrypt, or neither (--insecure)?",
             patience.as_secs_f64()
         ))),
         Err(ConnectError::UntrustedKey(key)) => Err(Failure::Work(format!(
-            "{peer} has the key {key}, not the one before the @; compare it with what `anabranch recv` prints there"
+            "{peer} has the key {key}, not the one {trusted}: is this what `anabranch recv` prints there? If not, somebody else answers"
         ))),
         Err(ConnectError::KeyNotAccepted(key)) => Err(Failure::Work(format!(
             "{peer} does not accept our key {key}; its --allow lists those that it accepts"
@@ -128,6 +133,12 @@ impl Drop for Guarded {
             self.0.abort("interrupted");
         }
     }
+}
+
+/// Ends an association that was only a question.
+pub(crate) async fn shut_down(association: &Association) {
+    // Whether the receiver confirms the shutdown does not matter.
+    let _ = timeout(FAREWELL, association.shutdown()).await;
 }
 
 #[cfg(test)]

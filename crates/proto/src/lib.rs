@@ -51,7 +51,9 @@ pub use auth::KeyError;
 pub use config::{
     AssociationConfig, DEFAULT_PORT, EndpointConfig, ErrorDetection, PacketCounts, SackWalks, SourcePrefix,
 };
-pub use endpoint::{AssociationMut, ConnectError, Endpoint, EndpointCounters, IcmpKind, IcmpMessage};
+pub use endpoint::{
+    AssociationMut, ConnectError, Endpoint, EndpointCounters, IcmpKind, IcmpMessage, check_remotes,
+};
 pub use message::{Extent, Message, ReceivedMessage, Reliability};
 pub use output::Transmit;
 pub use own_policies::OwnPolicies;

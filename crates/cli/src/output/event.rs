@@ -85,9 +85,10 @@ pub(crate) enum Event<'a> {
         note: &'a str,
         passed: bool,
     },
-    /// A problem that does not end the transfer.
+    /// A problem, of one transfer or of the program, that does not end it.
     Warning {
-        transfer: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        transfer: Option<u64>,
         /// The path concerned.
         #[serde(skip_serializing_if = "Option::is_none")]
         path: Option<u64>,

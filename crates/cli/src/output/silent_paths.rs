@@ -33,7 +33,7 @@ impl SilentPaths {
                 SILENCE.as_secs()
             );
             reporter.report(&Event::Warning {
-                transfer,
+                transfer: Some(transfer),
                 path: Some(path.path),
                 message: &message,
             });

@@ -12,7 +12,7 @@ use anabranch::{
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::send::resolve;
+use super::send::{resolve, sender_keys};
 use crate::arguments::CheckArguments;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -26,16 +26,14 @@ use crate::uplinks;
 /// (RFC 8899 §5.1.2).
 const MTU_SETTLED: Duration = Duration::from_secs(4);
 
-/// Maximum time for the receiver to end an association.
-const FAREWELL: Duration = Duration::from_millis(500);
-
 /// Tests all uplinks at once and reports each.
 pub(crate) async fn run(
     arguments: CheckArguments,
     reporter: &Arc<dyn Reporter>,
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
-    let keys = SenderKeys::load(arguments.key.as_deref(), arguments.to.key)?;
+    // It sends nothing that others must not read: any key will do if the receiver's is not known.
+    let keys = sender_keys(arguments.insecure, arguments.key.as_deref(), &arguments.to)?;
     let remotes = interrupt.or(resolve(&arguments.to)).await?;
     let locals = uplinks::locals(arguments.from.as_ref(), &remotes)?;
     let mut checks = JoinSet::new();
@@ -73,7 +71,7 @@ pub(crate) async fn run(
 /// Tests the uplink with the address `local`.
 async fn check(
     (local, remote): (SocketAddr, SocketAddr),
-    keys: Option<SenderKeys>,
+    keys: SenderKeys,
     patience: Duration,
 ) -> UplinkReport {
     let mut report = UplinkReport {
@@ -88,7 +86,7 @@ async fn check(
         nat: None,
         advice: None,
     };
-    if let Err(advice) = attempt((local, remote), keys.as_ref(), patience, &mut report).await {
+    if let Err(advice) = attempt((local, remote), &keys, patience, &mut report).await {
         report.advice = Some(advice);
     }
     report
@@ -97,7 +95,7 @@ async fn check(
 /// Fills in the report; the error is advice for the user.
 async fn attempt(
     (local, remote): (SocketAddr, SocketAddr),
-    keys: Option<&SenderKeys>,
+    keys: &SenderKeys,
     patience: Duration,
     report: &mut UplinkReport,
 ) -> Result<(), String> {
@@ -109,7 +107,7 @@ async fn attempt(
     }
     let local = socket.local_addr();
     let builder = network::endpoint_on(vec![socket], AssociationConfig::default()).connect_timeout(patience);
-    let overhead = keys.map_or(0, |_| SEAL_OVERHEAD);
+    let overhead = if keys.is_insecure() { 0 } else { SEAL_OVERHEAD };
     let endpoint = keys::send_by(builder, keys)
         .bind()
         .await
@@ -129,8 +127,7 @@ async fn attempt(
         report.rtt_ms = path.srtt.map(|srtt| srtt.as_micros() as f64 / 1e3);
         report.mtu = Some(report.mtu.unwrap_or(path.mtu) + overhead);
     }
-    // Whether the receiver confirms the shutdown does not matter.
-    let _ = timeout(FAREWELL, association.shutdown()).await;
+    network::shut_down(&association).await;
     network::close(&endpoint).await;
     Ok(())
 }
@@ -153,7 +150,7 @@ fn advice(error: &ConnectError, remote: SocketAddr, patience: Duration, report: 
             let device = report.device.as_deref().unwrap_or("DEVICE");
             format!(
                 "no answer within {} s: is `anabranch recv` running there, is the uplink up (`ping -I {device} {}`), and does \
-                 every firewall on it let UDP to port {port} through?",
+                 every firewall on it let UDP to port {port} through? A receiver with --insecure answers only to a check with it.",
                 patience.as_secs_f64(),
                 remote.ip(),
             )

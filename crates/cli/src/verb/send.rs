@@ -5,13 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anabranch::Endpoint;
+use anabranch::io::Socket;
+use anabranch::{Endpoint, PublicKey};
 
 use crate::arguments::SendArguments;
 use crate::event_log::EventLog;
 use crate::failure::Failure;
+use crate::first_use::{FirstUse, learn};
 use crate::interrupt::{Interrupt, on_thread};
 use crate::keys::{self, SenderKeys};
+use crate::known_peers::KnownPeers;
 use crate::network;
 use crate::output::{Counter, Event, Reporter, Role, observe};
 use crate::parse::{Origins, PeerAddresses};
@@ -31,7 +34,7 @@ pub(crate) async fn run(
     let name = name_of(&arguments)?;
     let mut config = arguments.settings.association_config()?;
     config.progress_timeout = Some(arguments.progress_timeout);
-    let keys = SenderKeys::load(arguments.key.as_deref(), arguments.to.key)?;
+    let keys = sender_keys(arguments.insecure, arguments.key.as_deref(), &arguments.to)?;
     let file = arguments.file.clone();
     // Opening a pipe blocks until it has a writer.
     let source = interrupt.or(on_thread(move || open(&file))).await?;
@@ -48,7 +51,14 @@ pub(crate) async fn run(
     let log = log
         .map(|file| EventLog::create(file, &name.to_string()))
         .transpose()?;
-    let builder = keys::send_by(network::endpoint_on(sockets, config), keys.as_ref());
+    let keys = match keys {
+        SenderKeys::Unknown { .. } => {
+            let work = first_use(&arguments, sockets.clone(), &remotes, &**reporter);
+            keys.trusting(interrupt.or(work).await?)
+        }
+        known => known,
+    };
+    let builder = keys::send_by(network::endpoint_on(sockets, config), &keys);
     let endpoint = EventLog::of(log.as_ref(), builder)
         .connect_timeout(arguments.timeout)
         .bind()
@@ -62,6 +72,7 @@ pub(crate) async fn run(
     };
     let route = Route {
         endpoint: &endpoint,
+        trusted: keys.source(),
         from: arguments.from.as_ref(),
         remotes: &remotes,
     };
@@ -73,17 +84,59 @@ pub(crate) async fn run(
     result.and(logged)
 }
 
+/// The keys of a sender by its arguments.
+pub(super) fn sender_keys(
+    insecure: bool,
+    key: Option<&Path>,
+    to: &PeerAddresses,
+) -> Result<SenderKeys, Failure> {
+    match (insecure, to.key) {
+        (false, _) => SenderKeys::load(key, to),
+        (true, None) => Ok(SenderKeys::Insecure),
+        (true, Some(_)) => Err(Failure::usage(
+            "--insecure sends in the clear, where the receiver cannot prove its key; leave out one of them",
+        )),
+    }
+}
+
+/// Finds out the receiver's key, and remembers it if it is trusted.
+async fn first_use(
+    arguments: &SendArguments,
+    sockets: Vec<Arc<dyn Socket>>,
+    remotes: &[SocketAddr],
+    reporter: &dyn Reporter,
+) -> Result<PublicKey, Failure> {
+    let hosts = &arguments.to.hosts;
+    let is_free = arguments.file != Path::new("-") && !arguments.output.is_json();
+    let key = learn(sockets, remotes, &arguments.settings, arguments.timeout).await?;
+    FirstUse::new(arguments.accept_new, is_free)
+        .decide(hosts, key)
+        .await?;
+    let known = KnownPeers::load(&keys::folder()?)?;
+    let shown = known.file().display();
+    match known.remember(hosts, key) {
+        Ok(()) => warn(&format!("trusted the new key {key}, now in {shown}"), reporter),
+        Err(error) => warn(
+            &format!("trusted the new key {key} this time; {shown}: {error}"),
+            reporter,
+        ),
+    }
+    Ok(key)
+}
+
 /// From where to where.
 #[derive(Clone, Copy, Debug)]
 struct Route<'a> {
     endpoint: &'a Endpoint,
+    /// Where the receiver's keys are from.
+    trusted: &'a str,
     from: Option<&'a Origins>,
     remotes: &'a [SocketAddr],
 }
 
 fn warn(message: &str, reporter: &dyn Reporter) {
     reporter.report(&Event::Warning {
-        transfer: TRANSFER,
+        transfer: Some(TRANSFER),
         path: None,
         message,
     });
@@ -97,10 +150,11 @@ async fn connect_and_send(
 ) -> Result<(), Failure> {
     let Route {
         endpoint,
+        trusted,
         from,
         remotes,
     } = route;
-    let association = network::connect(endpoint, remotes, sending.patience).await?;
+    let association = network::connect(endpoint, remotes, sending.patience, trusted).await?;
     let following = Following {
         endpoint,
         association: &association,

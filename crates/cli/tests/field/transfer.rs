@@ -38,13 +38,17 @@ impl Order<'_> {
         let inbox = tempfile::tempdir().unwrap();
         let mut receive = anabranch_on(self.server);
         receive
-            .args(["recv", "--json", "--once"])
+            .args(["recv", "--json", "--once", "--insecure"])
             .args(self.recv)
             .arg(inbox.path());
         let mut receiver = Running::start(&mut receive);
         receiver.event("listening");
         let mut send = anabranch_on(self.client);
-        let sender = Running::start(send.args(["send", "--json"]).args(self.send).arg(&path));
+        let sender = Running::start(
+            send.args(["send", "--json", "--insecure"])
+                .args(self.send)
+                .arg(&path),
+        );
         Transfer {
             sender,
             receiver,

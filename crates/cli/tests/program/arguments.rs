@@ -38,14 +38,15 @@ fn invalid_arguments_give_one_line_and_code_2() {
 #[test]
 fn port_in_use_is_named() {
     let receiver = Receiver::start("127.0.0.1", &[]);
+    let (_, listening) = receiver.to.split_once('@').unwrap();
     let refused = run(&[
         "recv",
         "--listen",
-        &receiver.to,
+        listening,
         receiver.folder.path().to_str().unwrap(),
     ]);
     let error = String::from_utf8(refused.stderr).unwrap();
-    assert!(error.contains(&format!("{} is in use", receiver.to)), "{error}");
+    assert!(error.contains(&format!("{listening} is in use")), "{error}");
     assert_eq!((refused.status.code(), error.lines().count()), (Some(1), 1));
 }
 

@@ -86,7 +86,7 @@ fn transfer_survives_a_cut_link() {
     let mut receiver = Running::start(receive.arg(target.path()));
     receiver.event("listening");
     let mut send = anabranch_within(&hosts.near);
-    send.args(["send", "--json", "--to", "10.77.1.2,10.77.2.2"]);
+    send.args(["send", "--json", "--accept-new", "--to", "10.77.1.2,10.77.2.2"]);
     let mut sender = Running::start(send.arg(&path));
 
     // Once a second; the whole takes about three over both links.

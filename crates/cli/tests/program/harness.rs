@@ -17,10 +17,14 @@ const DEADLINE: Duration = Duration::from_secs(240);
 /// The file of the program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_anabranch");
 
+/// Where programs keep their keys: receivers have one key in all tests.
+const CONFIGURATION: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/configuration");
+
 /// The program under test, as a terminal starts it: the tests themselves may run under `nohup`.
 pub(crate) fn anabranch() -> Command {
     let mut command = Command::new("env");
     command
+        .env("XDG_CONFIG_HOME", CONFIGURATION)
         .args(["--default-signal=HUP", PROGRAM])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -32,6 +36,7 @@ pub(crate) fn anabranch() -> Command {
 pub(crate) fn anabranch_within(namespace: &str) -> Command {
     let mut command = Command::new("ip");
     command
+        .env("XDG_CONFIG_HOME", CONFIGURATION)
         .args(["netns", "exec", namespace, PROGRAM])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

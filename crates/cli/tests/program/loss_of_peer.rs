@@ -137,7 +137,16 @@ fn receiver_that_does_not_read_is_not_lost() {
 
 fn sender_to(listener: &Endpoint, path: &Path, patience: &str) -> Running {
     let (path, to) = (path.to_str().unwrap(), listener.local_addrs()[0].to_string());
-    Running::start(anabranch().args(["send", path, "--json", "--to", &to, "--timeout", patience]))
+    Running::start(anabranch().args([
+        "send",
+        path,
+        "--json",
+        "--insecure",
+        "--to",
+        &to,
+        "--timeout",
+        patience,
+    ]))
 }
 
 /// The association over which a file is offered.

@@ -1,12 +1,15 @@
 //! Encrypted transfers: keys, the address that the receiver prints, and keys that are not accepted.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use tempfile::TempDir;
 
-use crate::harness::{Receiver, anabranch, file, run};
+use crate::harness::{Receiver, Running, anabranch, file, run};
+
+const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
 /// A new private key in a file of `folder`, and its public key.
 fn key(folder: &TempDir, name: &str) -> (PathBuf, String) {
@@ -86,15 +89,12 @@ fn invalid_keys_are_refused_with_code_2() {
     let path = file(&folder, "a", 10);
     let path = path.to_str().unwrap();
     let folder = folder.path().to_str().unwrap();
-    let cases: [&[&str]; 5] = [
+    let cases: [&[&str]; 7] = [
         &["recv", folder, "--key", path],
         &["recv", folder, "--key", "/nonexistent"],
-        &[
-            "recv",
-            folder,
-            "--allow",
-            "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
-        ],
+        &["recv", folder, "--insecure", "--allow", KEY],
+        &["recv", folder, "--allow", "key"],
+        &["send", path, "--insecure", "--to", &format!("{KEY}@127.0.0.1")],
         &["send", path, "--to", "127.0.0.1", "--key", path],
         &["send", path, "--to", "key@127.0.0.1"],
     ];
@@ -104,4 +104,122 @@ fn invalid_keys_are_refused_with_code_2() {
         assert_eq!(refused.status.code(), Some(2), "{arguments:?}: {error}");
         assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
     }
+}
+
+/// Runs a sender whose configuration is in `folder`: its exit code and standard error.
+fn send_as(folder: &TempDir, path: &Path, to: &str, options: &[&str]) -> (Option<i32>, String) {
+    let mut command = anabranch();
+    let command = command.env("XDG_CONFIG_HOME", folder.path());
+    let sent = command.args(["send", "--to", to]).args(options).arg(path);
+    let sent = sent.output().unwrap();
+    (sent.status.code(), String::from_utf8(sent.stderr).unwrap())
+}
+
+fn address(receiver: &Receiver) -> &str {
+    receiver.to.split_once('@').unwrap().1
+}
+
+#[test]
+fn key_of_a_new_receiver_is_remembered_if_it_is_trusted() {
+    let keys = tempfile::tempdir().unwrap();
+    let (server, public) = key(&keys, "server.key");
+    let receiver = Receiver::start("127.0.0.1", &["--key", server.to_str().unwrap()]);
+    let (home, outbox) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = file(&outbox, "a", 10);
+
+    // There is no terminal to ask at.
+    let (code, error) = send_as(&home, &path, address(&receiver), &[]);
+    assert_eq!((code, error.lines().count()), (Some(1), 1), "{error}");
+    assert!(
+        error.contains(&public) && error.contains("--accept-new"),
+        "{error}"
+    );
+    assert_eq!(receiver.names(), [""; 0]);
+
+    let (code, error) = send_as(&home, &path, address(&receiver), &["--accept-new"]);
+    assert_eq!(code, Some(0), "{error}");
+    assert!(
+        error.contains(&format!("trusted the new key {public}")),
+        "{error}"
+    );
+    assert_eq!(receiver.names(), ["a"]);
+
+    let (code, error) = send_as(&home, &path, address(&receiver), &["--name", "b"]);
+    assert_eq!(code, Some(0), "{error}");
+    let known = std::fs::read_to_string(home.path().join("anabranch/known_peers")).unwrap();
+    assert_eq!(known, format!("{} {public}\n", address(&receiver)));
+}
+
+#[test]
+fn receiver_with_another_key_than_before_is_refused() {
+    let keys = tempfile::tempdir().unwrap();
+    let (server, public) = key(&keys, "server.key");
+    let receiver = Receiver::start("127.0.0.1", &["--key", server.to_str().unwrap()]);
+    let (home, outbox) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = file(&outbox, "a", 10);
+    let known = home.path().join("anabranch");
+    std::fs::create_dir(&known).unwrap();
+    std::fs::write(
+        known.join("known_peers"),
+        format!("{} {KEY}\n", address(&receiver)),
+    )
+    .unwrap();
+    let (code, error) = send_as(&home, &path, address(&receiver), &["--accept-new"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        error.contains(&format!("has the key {public}, not the one in")),
+        "{error}"
+    );
+    assert_eq!(receiver.names(), [""; 0]);
+}
+
+#[test]
+fn receiver_keeps_the_key_that_it_made() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().to_str().unwrap();
+    let printed = || {
+        let mut command = anabranch();
+        let command = command.env("XDG_CONFIG_HOME", home.path());
+        let mut running = Running::start(command.args(["recv", "--json", "--listen", "127.0.0.1:0", folder]));
+        let to = running.event("listening")["to"].as_str().unwrap().to_owned();
+        to.split_once('@').unwrap().0.to_owned()
+    };
+    let first = printed();
+    assert_eq!(printed(), first);
+    let file = home.path().join("anabranch/receiver.key");
+    assert_eq!(
+        std::fs::metadata(file).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+}
+
+#[test]
+fn receiver_that_cannot_keep_a_key_warns_and_works() {
+    let inbox = tempfile::tempdir().unwrap();
+    let mut command = anabranch();
+    let command = command
+        .env("XDG_CONFIG_HOME", "/dev/null/none")
+        .args(["recv", "--json", "--listen"]);
+    let mut running = Running::start(command.arg("127.0.0.1:0").arg(inbox.path()));
+    let mut warned = false;
+    let listening = running.event_after("listening", |event| warned |= event["event"] == "warning");
+    assert!(warned);
+    assert!(listening["to"].as_str().unwrap().contains("@127.0.0.1:"));
+}
+
+#[test]
+fn sender_and_receiver_that_disagree_on_encryption_do_not_connect() {
+    let (home, outbox) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = file(&outbox, "a", 10);
+    let clear = Receiver::start("127.0.0.1", &["--insecure"]);
+    let (code, error) = send_as(&home, &path, &clear.to, &["--timeout", "500ms"]);
+    assert_eq!(code, Some(1));
+    assert!(error.contains("(--insecure)"), "{error}");
+    let (code, error) = send_as(&home, &path, &clear.to, &["--insecure"]);
+    assert_eq!(code, Some(0), "{error}");
+    let sealed = Receiver::start("127.0.0.1", &[]);
+    let options = ["--insecure", "--timeout", "500ms"];
+    let (code, error) = send_as(&home, &path, address(&sealed), &options);
+    assert_eq!(code, Some(1));
+    assert!(error.contains("(--insecure)"), "{error}");
 }

@@ -93,10 +93,13 @@ fn one_source_does_not_keep_out_others() {
         .enable_all()
         .build()
         .unwrap();
-    let receiver = Receiver::start("127.0.0.1", &[]);
+    let receiver = Receiver::start("127.0.0.1", &["--insecure"]);
     let _campers = runtime.block_on(campers(&receiver, 70));
     let folder = tempfile::tempdir().unwrap();
-    let mut sender = receiver.sender(&file(&folder, "a", 100_000), &["--from", "127.0.0.9"]);
+    let mut sender = receiver.sender(
+        &file(&folder, "a", 100_000),
+        &["--insecure", "--from", "127.0.0.9"],
+    );
     let mut waited = 0;
     let summary = sender.event_after("summary", |event| {
         waited += u32::from(event["event"] == "waiting");

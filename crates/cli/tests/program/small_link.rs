@@ -99,7 +99,10 @@ fn send(network: &Network, size: usize, meanwhile: impl FnOnce()) -> Value {
     let mut receiver = Running::start(receive.arg(target.path()));
     receiver.event("listening");
     let mut send = anabranch_within(&network.near);
-    let mut sender = Running::start(send.args(["send", "--json", "--to", FAR]).arg(&path));
+    let mut sender = Running::start(
+        send.args(["send", "--json", "--accept-new", "--to", FAR])
+            .arg(&path),
+    );
     sender.event("progress");
     meanwhile();
     let summary = sender.event("summary");

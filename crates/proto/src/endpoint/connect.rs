@@ -70,7 +70,7 @@ impl Endpoint {
         config: &AssociationConfig,
     ) -> Result<AssociationId, ConnectError> {
         self.index.latest = now;
-        check(remotes)?;
+        check_remotes(remotes)?;
         if self.slots.len() >= self.config.max_associations {
             return Err(ConnectError::TooMany);
         }
@@ -158,7 +158,12 @@ impl Endpoint {
     }
 }
 
-fn check(remotes: &[SocketAddr]) -> Result<(), ConnectError> {
+/// Checks the addresses that are given for a peer.
+///
+/// # Errors
+///
+/// If there is none, one is not that of a host, or two differ in the port only.
+pub fn check_remotes(remotes: &[SocketAddr]) -> Result<(), ConnectError> {
     if remotes.is_empty() {
         return Err(ConnectError::NoAddress);
     }

@@ -97,7 +97,7 @@ impl DemoRunner {
     ) -> Result<Summary, Failure> {
         let source = Source::file(&self.file).map_err(Failure::work)?.first(run.size);
         let counter = Counter::new(number, Role::Send, source.size(), Instant::now());
-        let association = network::connect(sender, &receiver.local_addrs(), IDLE_TIMEOUT).await?;
+        let association = network::connect(sender, &receiver.local_addrs(), IDLE_TIMEOUT, "").await?;
         let name = FileName::parse("demo.bin").map_err(Failure::work)?;
         let sending = Sending {
             name,

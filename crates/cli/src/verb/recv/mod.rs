@@ -49,15 +49,15 @@ pub(crate) async fn run(
     let mut config = arguments.settings.association_config()?;
     let buffer = mem::replace(&mut config.receive_buffer, UNACCEPTED_BUFFER);
     let sockets = sockets(arguments.listen.as_ref())?;
-    let keys = ReceiverKeys::load(arguments.key.as_deref(), arguments.allow)?;
-    let endpoint = keys::receive_by(network::endpoint_on(sockets, config), keys.as_ref())
+    let keys = receiver_keys(&arguments, &**reporter)?;
+    let endpoint = keys::receive_by(network::endpoint_on(sockets, config), &keys)
         .listen()
         .follow_interfaces()
         .bind()
         .await
         .map_err(Failure::work)?;
     let addresses = endpoint.local_addrs();
-    let to = keys.map(|keys| keys.address(&addresses));
+    let to = keys.address(&addresses);
     reporter.report(&Event::Listening {
         addresses: &addresses,
         to: to.as_deref(),
@@ -95,6 +95,22 @@ pub(crate) async fn run(
     server.sessions.shutdown().await;
     network::close(&endpoint).await;
     result
+}
+
+/// The keys of a receiver by its arguments.
+fn receiver_keys(arguments: &RecvArguments, reporter: &dyn Reporter) -> Result<ReceiverKeys, Failure> {
+    if arguments.insecure {
+        return Ok(ReceiverKeys::Insecure);
+    }
+    let (keys, warning) = ReceiverKeys::load(arguments.key.as_deref(), arguments.allow.clone())?;
+    if let Some(message) = &warning {
+        reporter.report(&Event::Warning {
+            transfer: None,
+            path: None,
+            message,
+        });
+    }
+    Ok(keys)
 }
 
 /// Serves senders.

@@ -99,7 +99,9 @@ impl<'a> Course<'a> {
         let inbox = tempfile::tempdir().unwrap();
         let (said, hears) = mpsc::channel();
         let mut receive = anabranch_on(&site.server);
-        receive.args(["recv", "--json", "--once"]).arg(inbox.path());
+        receive
+            .args(["recv", "--json", "--once", "--insecure"])
+            .arg(inbox.path());
         let receiver = Program::start(&mut receive, Role::Receiver, said.clone());
         let mut listening = None;
         while listening.is_none() {
@@ -110,7 +112,7 @@ impl<'a> Course<'a> {
             }
         }
         let mut send = anabranch_on(&site.client);
-        send.args(["send", "--json", "--to", &site.server_addresses()]);
+        send.args(["send", "--json", "--insecure", "--to", &site.server_addresses()]);
         if scenario.names_devices {
             send.args(["--from", &site.devices()]);
         }
