@@ -3,11 +3,11 @@
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::harness::{Receiver, Running, anabranch, file, run};
+use crate::harness::{PROGRAM, Receiver, Running, anabranch, file, run};
 
 const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
@@ -222,4 +222,42 @@ fn sender_and_receiver_that_disagree_on_encryption_do_not_connect() {
     let (code, error) = send_as(&home, &path, address(&sealed), &options);
     assert_eq!(code, Some(1));
     assert!(error.contains("(--insecure)"), "{error}");
+}
+
+/// `script` of util-linux gives the sender a terminal.
+fn send_at_a_terminal(receiver: &Receiver, answer: &str) -> (Option<i32>, String) {
+    let (home, outbox) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = file(&outbox, "a", 10);
+    let line = format!("{PROGRAM} send {} --to {}", path.display(), address(receiver));
+    let mut script = Command::new("script");
+    let script = script.env("XDG_CONFIG_HOME", home.path());
+    let mut script = script
+        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("these tests need the program `script` of util-linux");
+    let mut input = script.stdin.take().unwrap();
+    input.write_all(answer.as_bytes()).unwrap();
+    let output = script.wait_with_output().unwrap();
+    (
+        output.status.code(),
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+    )
+}
+
+#[test]
+fn user_at_a_terminal_is_asked_about_a_new_key() {
+    let receiver = Receiver::start("127.0.0.1", &[]);
+    let (public, _) = receiver.to.split_once('@').unwrap();
+    let (code, shown) = send_at_a_terminal(&receiver, "n\n");
+    assert_eq!(code, Some(1), "{shown}");
+    assert!(
+        shown.contains(public) && shown.contains("nothing was sent"),
+        "{shown}"
+    );
+    assert_eq!(receiver.names(), [""; 0]);
+    let (code, shown) = send_at_a_terminal(&receiver, "y\n");
+    assert_eq!(code, Some(0), "{shown}");
+    assert_eq!(receiver.names(), ["a"]);
 }
