@@ -1,5 +1,7 @@
 //! Association handle: send, receive, observe and close.
 
+mod readiness;
+
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::sync::Arc;

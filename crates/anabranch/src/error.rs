@@ -167,6 +167,21 @@ pub enum RecvError {
     Partial,
 }
 
+/// Why nothing was received without waiting.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum TryRecvError {
+    /// Nothing can be received now.
+    #[error("there is no message now")]
+    Empty,
+    /// As [`RecvError::Closed`].
+    #[error("the association is closed: {0}")]
+    Closed(
+        /// How it ended.
+        CloseReason,
+    ),
+}
+
 /// Why an association was not shut down in order, or not everything sent was acknowledged.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("the association ended early: {0}")]

@@ -76,9 +76,11 @@ pub use anabranch_types::{AssociationId, Instant, MessageId, PathAddr, PathId, P
 pub use association::Association;
 pub use builder::EndpointBuilder;
 pub use bytes::Bytes;
+pub use driver::Readiness;
 pub use endpoint::Endpoint;
 pub use error::{
-    BindError, ConnectConfigError, ConnectError, RecvError, SendError, TrySendError, UnfinishedError,
+    BindError, ConnectConfigError, ConnectError, RecvError, SendError, TryRecvError, TrySendError,
+    UnfinishedError,
 };
 pub use events::{AssociationEvent, Events};
 pub use observe::{Direction, Observer};

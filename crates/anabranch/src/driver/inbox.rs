@@ -55,6 +55,16 @@ impl Inbox {
         delivered.messages.len() > before
     }
 
+    /// Whether there is a message, without taking it; `None` if the core has to be polled to tell.
+    pub(crate) fn has_message(&self) -> Option<bool> {
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let delivered = self.delivered.lock().unwrap_or_else(PoisonError::into_inner);
+        if !taken.is_empty() || !delivered.messages.is_empty() {
+            return Some(true);
+        }
+        (!delivered.left_some).then_some(false)
+    }
+
     /// Takes the next message, or part of a message if `takes_parts`.
     pub(crate) fn look(&self, takes_parts: bool) -> Looked {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);

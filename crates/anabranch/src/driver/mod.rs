@@ -28,6 +28,7 @@ pub(crate) use follow::follow;
 pub(crate) use inbox::Looked;
 pub(crate) use seal::Seal;
 pub(crate) use shared::{Shared, State};
+pub use signals::Readiness;
 pub(crate) use signals::{Signals, until};
 
 use anabranch_types::{Instant, earliest};

@@ -1,5 +1,6 @@
 //! Wake-ups: which tasks wait for what at an association, and how are they woken?
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -30,6 +31,28 @@ pub(crate) struct Signals {
     ended: OnceLock<CloseReason>,
     /// The peer's identity, below a seal.
     peer: OnceLock<Arc<PeerInfo>>,
+    /// Called with each wake-up of readers and writers.
+    hook: OnceLock<Hook>,
+}
+
+/// A callback of the application.
+struct Hook(Box<dyn Fn(Readiness) + Send + Sync>);
+
+impl fmt::Debug for Hook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hook")
+    }
+}
+
+/// What may have become possible at an association: see [`Association::on_readiness`](crate::Association::on_readiness).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Readiness {
+    /// To receive.
+    Receive,
+    /// To send.
+    Send,
+    /// Both, perhaps because the association has ended.
+    Both,
 }
 
 impl Signals {
@@ -53,6 +76,17 @@ impl Signals {
     /// Sets the peer's identity, which stays the same.
     pub(crate) fn set_peer(&self, peer: Arc<PeerInfo>) {
         let _ = self.peer.set(peer);
+    }
+
+    /// Sets the callback; `false` if there is one already.
+    pub(crate) fn set_hook(&self, hook: impl Fn(Readiness) + Send + Sync + 'static) -> bool {
+        self.hook.set(Hook(Box::new(hook))).is_ok()
+    }
+
+    fn tell(&self, readiness: Readiness) {
+        if let Some(Hook(hook)) = self.hook.get() {
+            hook(readiness);
+        }
     }
 
     pub(crate) fn set_connected(&self) {
@@ -111,13 +145,20 @@ impl Wakings {
     pub(crate) fn carry_out(&mut self) {
         for (signals, wake) in self.0.drain(..) {
             match wake {
-                Wake::Readers => signals.readable.notify_waiters(),
-                Wake::Writers => signals.writable.notify_waiters(),
+                Wake::Readers => {
+                    signals.readable.notify_waiters();
+                    signals.tell(Readiness::Receive);
+                }
+                Wake::Writers => {
+                    signals.writable.notify_waiters();
+                    signals.tell(Readiness::Send);
+                }
                 Wake::Watchers => signals.progress.notify_waiters(),
                 Wake::Everybody => {
                     signals.readable.notify_waiters();
                     signals.writable.notify_waiters();
                     signals.progress.notify_waiters();
+                    signals.tell(Readiness::Both);
                 }
             }
         }

@@ -9,4 +9,5 @@ mod many;
 mod messages;
 mod paths;
 mod pressure;
+mod readiness;
 mod sealed;

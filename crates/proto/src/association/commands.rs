@@ -169,6 +169,15 @@ impl Association {
         self.peer.port
     }
 
+    /// Numbers of streams: outbound and inbound.
+    #[must_use]
+    pub fn streams(&self) -> (u16, u16) {
+        (
+            self.transfer.sender.stream_count(),
+            self.transfer.receiver.stream_count(),
+        )
+    }
+
     /// Whether both ends support ECN: routers may mark packets with new data instead of dropping them.
     #[must_use]
     pub const fn is_ecn_capable(&self) -> bool {
