@@ -29,15 +29,22 @@ const IMPLEMENTATIONS: &[(&str, usize, Measure)] = &[
     ("quinn, writes of 64 KiB", 64 << 10, quinn::send),
     (tsctp::NAME, BULK, tsctp::send),
     ("anabranch, two paths", BULK, ours::two_paths),
+    ("anabranch, encrypted", BULK, ours::encrypted),
+    (
+        "anabranch, encrypted, two paths",
+        BULK,
+        ours::encrypted_over_two_paths,
+    ),
     ("anabranch, 64 bytes", SMALL, ours::one_path),
+    ("anabranch, encrypted, 64 bytes", SMALL, ours::encrypted),
 ];
 
 fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        [SERVE, ours::RECEIVE, paths] => return ours::receive(paths.parse()?),
-        [SERVE, ours::ECHO, paths] => return ours::echo(paths.parse()?),
+        [SERVE, ours::RECEIVE, setup] => return ours::receive(setup.parse()?),
+        [SERVE, ours::ECHO, setup] => return ours::echo(setup.parse()?),
         #[cfg(feature = "peers")]
         [SERVE, quinn::RECEIVE, _] => return quinn::receive(),
         _ => {}
@@ -90,11 +97,16 @@ fn bulk(arguments: &Arguments) -> Result<Table, Failure> {
 }
 
 fn round_trips(arguments: &Arguments) -> Result<Table, Failure> {
-    let turns = (0..arguments.runs).map(|_| ours::round_trips(SMALL, arguments.seconds));
-    let turns = turns.collect::<Result<Vec<_>, _>>()?;
+    let mut turns = [Vec::new(), Vec::new()];
+    for _ in 0..arguments.runs {
+        turns[0].push(ours::round_trips(SMALL, arguments.seconds)?);
+        turns[1].push(ours::encrypted_round_trips(SMALL, arguments.seconds)?);
+    }
     let columns = ["p50_us", "p99_us"].map(|name| Column { name, decimals: 1 });
     let mut table = Table::new("round trips of 64 bytes", &columns);
-    let figures = [0, 1].map(|of| median(&turns.iter().map(|turn| turn[of]).collect::<Vec<_>>()));
-    table.row("anabranch", &figures);
+    for (name, turns) in ["anabranch", "anabranch, encrypted"].into_iter().zip(&turns) {
+        let figures = [0, 1].map(|of| median(&turns.iter().map(|turn| turn[of]).collect::<Vec<_>>()));
+        table.row(name, &figures);
+    }
     Ok(table)
 }

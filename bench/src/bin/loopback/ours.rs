@@ -1,9 +1,11 @@
 //! Our library on loopback: ordered messages on one stream, with its defaults.
 
+use std::fmt;
 use std::net::SocketAddr;
+use std::str::FromStr;
 use std::time::Instant;
 
-use anabranch::{Association, AssociationConfig, Bytes, Endpoint, EndpointConfig, Message, StreamId};
+use anabranch::{Association, Bytes, Endpoint, Message, PrivateKey, StreamId};
 
 use crate::process::{BATCH, Failure, Meter, Server, Work, on_this_thread};
 
@@ -18,18 +20,70 @@ const LOCAL: [&str; 2] = ["127.0.0.1:0", "127.0.0.2:0"];
 /// count the delay of the last SACK as well.
 const LAST: usize = 1;
 
+/// Private keys of the two ends, which know each other.
+const KEYS: [[u8; 32]; 2] = [[1; 32], [2; 32]];
+
+/// Paths of an association, and whether packets are encrypted. Written as `2` or `2 encrypted`.
+#[derive(Clone, Copy)]
+pub(crate) struct Setup {
+    paths: usize,
+    encrypted: bool,
+}
+
+impl Setup {
+    const CLEAR: Self = Self {
+        paths: 1,
+        encrypted: false,
+    };
+    const ENCRYPTED: Self = Self {
+        paths: 1,
+        encrypted: true,
+    };
+
+    const fn over_two_paths(self) -> Self {
+        Self { paths: 2, ..self }
+    }
+}
+
+impl fmt::Display for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let security = if self.encrypted { " encrypted" } else { "" };
+        write!(f, "{}{security}", self.paths)
+    }
+}
+
+impl FromStr for Setup {
+    type Err = Failure;
+
+    fn from_str(text: &str) -> Result<Self, Failure> {
+        let (paths, security) = text.split_once(' ').unwrap_or((text, ""));
+        Ok(Self {
+            paths: paths.parse()?,
+            encrypted: !security.is_empty(),
+        })
+    }
+}
+
 pub(crate) fn one_path(size: usize, seconds: f64) -> Result<Work, Failure> {
-    send(1, size, seconds)
+    send(Setup::CLEAR, size, seconds)
 }
 
 pub(crate) fn two_paths(size: usize, seconds: f64) -> Result<Work, Failure> {
-    send(2, size, seconds)
+    send(Setup::CLEAR.over_two_paths(), size, seconds)
 }
 
-fn send(paths: usize, size: usize, seconds: f64) -> Result<Work, Failure> {
-    let mut server = Server::start(RECEIVE, paths)?;
+pub(crate) fn encrypted(size: usize, seconds: f64) -> Result<Work, Failure> {
+    send(Setup::ENCRYPTED, size, seconds)
+}
+
+pub(crate) fn encrypted_over_two_paths(size: usize, seconds: f64) -> Result<Work, Failure> {
+    send(Setup::ENCRYPTED.over_two_paths(), size, seconds)
+}
+
+fn send(setup: Setup, size: usize, seconds: f64) -> Result<Work, Failure> {
+    let mut server = Server::start(RECEIVE, &setup.to_string())?;
     let sent = on_this_thread(async {
-        let association = connect(paths, &server.line()?).await?;
+        let association = connect(setup, &server.line()?).await?;
         let (payload, mut bytes, meter) = (vec![7; size], 0, Meter::start());
         while !meter.has_run(seconds) {
             for _ in 0..BATCH {
@@ -43,15 +97,15 @@ fn send(paths: usize, size: usize, seconds: f64) -> Result<Work, Failure> {
         association.flushed().await?;
         let paths_used = association.statistics().paths;
         let busy = paths_used.iter().filter(|path| path.counters.payload_sent > 0);
-        assert_eq!(busy.count(), paths, "every path carries messages");
+        assert_eq!(busy.count(), setup.paths, "every path carries messages");
         Ok(meter.stop(bytes))
     })?;
     server.joined_with(sent)
 }
 
-pub(crate) fn receive(paths: usize) -> Result<(), Failure> {
+pub(crate) fn receive(setup: Setup) -> Result<(), Failure> {
     on_this_thread(async {
-        let association = accept(paths).await?;
+        let association = accept(setup).await?;
         let first = association.recv().await?.ok_or("nothing came")?;
         let (mut bytes, meter) = (first.payload.len(), Meter::start());
         while let Some(message) = association.recv().await?
@@ -67,9 +121,17 @@ pub(crate) fn receive(paths: usize) -> Result<(), Failure> {
 
 /// Round-trip time of a message in microseconds: median and 99th percentile.
 pub(crate) fn round_trips(size: usize, seconds: f64) -> Result<[f64; 2], Failure> {
-    let mut server = Server::start(ECHO, 1)?;
+    round_trips_with(Setup::CLEAR, size, seconds)
+}
+
+pub(crate) fn encrypted_round_trips(size: usize, seconds: f64) -> Result<[f64; 2], Failure> {
+    round_trips_with(Setup::ENCRYPTED, size, seconds)
+}
+
+fn round_trips_with(setup: Setup, size: usize, seconds: f64) -> Result<[f64; 2], Failure> {
+    let mut server = Server::start(ECHO, &setup.to_string())?;
     on_this_thread(async {
-        let association = connect(1, &server.line()?).await?;
+        let association = connect(setup, &server.line()?).await?;
         let (mut micros, meter) = (Vec::new(), Meter::start());
         while !meter.has_run(seconds) || micros.is_empty() {
             let start = Instant::now();
@@ -82,9 +144,9 @@ pub(crate) fn round_trips(size: usize, seconds: f64) -> Result<[f64; 2], Failure
     })
 }
 
-pub(crate) fn echo(paths: usize) -> Result<(), Failure> {
+pub(crate) fn echo(setup: Setup) -> Result<(), Failure> {
     on_this_thread(async {
-        let association = accept(paths).await?;
+        let association = accept(setup).await?;
         while let Some(message) = association.recv().await? {
             association.stream(message.stream).send(message.payload).await?;
         }
@@ -92,21 +154,27 @@ pub(crate) fn echo(paths: usize) -> Result<(), Failure> {
     })
 }
 
-async fn bind(paths: usize) -> Result<Endpoint, Failure> {
-    let config = EndpointConfig {
-        accept: Some(AssociationConfig::default()),
-        ..EndpointConfig::default()
+/// An endpoint; the one that `listens` has the first key.
+async fn bind(setup: Setup, listens: bool) -> Result<Endpoint, Failure> {
+    let locals = LOCAL[..setup.paths].iter();
+    let builder = locals.fold(Endpoint::builder(), |builder, local| builder.local(*local));
+    let [listener, connector] = KEYS.map(PrivateKey::from);
+    let builder = match (setup.encrypted, listens) {
+        (false, _) => builder.insecure(),
+        (true, true) => builder.trust(connector.public_key()).identity(listener),
+        (true, false) => builder.trust(listener.public_key()).identity(connector),
     };
-    Ok(Endpoint::bind_insecure(&addresses(&LOCAL[..paths])?, config).await?)
+    let builder = if listens { builder.listen() } else { builder };
+    Ok(builder.bind().await?)
 }
 
-async fn connect(paths: usize, listening: &str) -> Result<Association, Failure> {
+async fn connect(setup: Setup, listening: &str) -> Result<Association, Failure> {
     let peer = addresses(&listening.split(' ').collect::<Vec<_>>())?;
-    Ok(bind(paths).await?.connect(&peer[..]).await?)
+    Ok(bind(setup, false).await?.connect(&peer[..]).await?)
 }
 
-async fn accept(paths: usize) -> Result<Association, Failure> {
-    let endpoint = bind(paths).await?;
+async fn accept(setup: Setup) -> Result<Association, Failure> {
+    let endpoint = bind(setup, true).await?;
     let listening: Vec<_> = endpoint.local_addrs().iter().map(SocketAddr::to_string).collect();
     println!("{}", listening.join(" "));
     Ok(endpoint.accept().await.ok_or("the endpoint closed")?)

@@ -34,9 +34,9 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn start(role: &str, paths: usize) -> Result<Self, Failure> {
+    pub(crate) fn start(role: &str, setup: &str) -> Result<Self, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args([SERVE, role, &paths.to_string()]);
+        command.args([SERVE, role, setup]);
         let mut child = command.stdout(Stdio::piped()).spawn()?;
         let output = child.stdout.take().expect("invariant: its output is piped");
         Ok(Self {

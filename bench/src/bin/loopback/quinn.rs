@@ -19,7 +19,7 @@ const READ: usize = 1 << 20;
 
 /// Sends with writes of `size` bytes.
 pub(crate) fn send(size: usize, seconds: f64) -> Result<Work, Failure> {
-    let mut server = Server::start(RECEIVE, 1)?;
+    let mut server = Server::start(RECEIVE, "")?;
     let (address, certificate) = (server.line()?.parse()?, server.line()?);
     let sent = on_this_thread(async {
         let mut endpoint = Endpoint::client(LOCAL.parse()?)?;
