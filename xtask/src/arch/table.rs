@@ -106,6 +106,7 @@ pub(crate) const CRATES: &[Rule] = &[
             "anabranch-emu",
             "anabranch-lab",
             "anabranch-tunnel",
+            "anabranch-capi",
             "anabranch-trace",
             "anabranch",
         ],

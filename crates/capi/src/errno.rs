@@ -1,0 +1,69 @@
+//! Error numbers: which `errno` does a program get?
+
+use std::io;
+
+use anabranch::{BindError, CloseReason, ConnectError, SendError};
+
+/// A value of `errno`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Errno(pub(crate) i32);
+
+impl From<io::Error> for Errno {
+    fn from(error: io::Error) -> Self {
+        Self(error.raw_os_error().unwrap_or(libc::EIO))
+    }
+}
+
+impl From<rustix::io::Errno> for Errno {
+    fn from(error: rustix::io::Errno) -> Self {
+        Self(error.raw_os_error())
+    }
+}
+
+impl From<BindError> for Errno {
+    fn from(error: BindError) -> Self {
+        match error {
+            BindError::Socket(error) | BindError::Address { source: error, .. } => error.into(),
+            _ => Self(libc::EADDRNOTAVAIL),
+        }
+    }
+}
+
+impl From<ConnectError> for Errno {
+    fn from(error: ConnectError) -> Self {
+        match error {
+            ConnectError::Refused | ConnectError::Failed(CloseReason::AbortedByPeer(_)) => {
+                Self(libc::ECONNREFUSED)
+            }
+            ConnectError::NoAnswer => Self(libc::ETIMEDOUT),
+            ConnectError::Address(_) | ConnectError::Config(_) => Self(libc::ENETUNREACH),
+            ConnectError::Failed(reason) => Self::of_end(&reason).unwrap_or(Self(libc::ECONNREFUSED)),
+            _ => Self(libc::ECONNREFUSED),
+        }
+    }
+}
+
+impl Errno {
+    /// The error that an association leaves behind; `None` after a graceful shutdown.
+    pub(crate) const fn of_end(reason: &CloseReason) -> Option<Self> {
+        match reason {
+            CloseReason::Finished => None,
+            CloseReason::Refused => Some(Self(libc::ECONNREFUSED)),
+            CloseReason::NoAnswer
+            | CloseReason::PeerUnreachable
+            | CloseReason::NoProgress
+            | CloseReason::ShutdownTimeout => Some(Self(libc::ETIMEDOUT)),
+            CloseReason::Aborted => Some(Self(libc::ECONNABORTED)),
+            _ => Some(Self(libc::ECONNRESET)),
+        }
+    }
+
+    /// Why a message is not sent.
+    pub(crate) const fn of_send(error: &SendError) -> Self {
+        match error {
+            SendError::TooLarge { .. } => Self(libc::EMSGSIZE),
+            SendError::Empty | SendError::InvalidStream { .. } => Self(libc::EINVAL),
+            _ => Self(libc::EPIPE),
+        }
+    }
+}

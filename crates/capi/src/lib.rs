@@ -1,0 +1,41 @@
+//! Sockets API of SCTP (RFC 6458) as a library to be preloaded: one-to-one style sockets for programs that use the kernel's.
+//!
+//! A program calls `socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP)` and gets a real descriptor, one end of a socket pair, which is
+//! readable and writable when its association is. Calls on such descriptors are answered here; all others go to the C library.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `ffi` | exported functions; the only `unsafe` code |
+//! | `table` | which descriptors are ours? |
+//! | `process` | the driver thread, fork and exit |
+//! | `hub` | endpoints, their addresses and ports |
+//! | `mirror` | the socket pair |
+//! | `socket` | a socket: setup, transfer, options |
+//! | `address`, `layout`, `errno` | the C representations |
+#![cfg(target_os = "linux")]
+#![cfg_attr(
+    test,
+    expect(
+        dead_code,
+        unused_imports,
+        unused_macros,
+        reason = "tests do not replace the C library's functions"
+    )
+)]
+
+mod address;
+mod errno;
+mod ffi;
+mod hub;
+mod layout;
+mod mirror;
+mod process;
+mod socket;
+mod table;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks, also after a panic of another thread.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

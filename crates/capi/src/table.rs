@@ -1,0 +1,81 @@
+//! Descriptor table: which descriptors are ours, and which socket is behind each?
+//!
+//! A descriptor of somebody else costs one load of one byte.
+
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, PoisonError};
+
+use crate::errno::Errno;
+use crate::process::Process;
+use crate::socket::Socket;
+
+/// Descriptors from here on are never ours.
+const LIMIT: usize = 1 << 16;
+
+const FOREIGN: u8 = 0;
+const OURS: u8 = 1;
+/// Ours in the process that forked this one.
+const INHERITED: u8 = 2;
+
+static KINDS: [AtomicU8; LIMIT] = [const { AtomicU8::new(FOREIGN) }; LIMIT];
+
+fn kind(fd: RawFd) -> Option<&'static AtomicU8> {
+    KINDS.get(usize::try_from(fd).ok()?)
+}
+
+/// The socket of a descriptor; `None` if it is not ours.
+///
+/// # Errors
+///
+/// `ENOTSUP` if its driver runs in the process that forked this one.
+pub(crate) fn find(fd: RawFd) -> Option<Result<Arc<Socket>, Errno>> {
+    match kind(fd)?.load(Ordering::Acquire) {
+        FOREIGN => None,
+        INHERITED => Some(Err(Errno(libc::ENOTSUP))),
+        _ => {
+            let sockets = Process::current().sockets(fd).read();
+            let sockets = sockets.unwrap_or_else(PoisonError::into_inner);
+            Some(Ok(Arc::clone(sockets.get(&fd)?)))
+        }
+    }
+}
+
+/// Enters a descriptor.
+///
+/// # Errors
+///
+/// `EMFILE` if its number is too high.
+pub(crate) fn insert(fd: RawFd, socket: Arc<Socket>) -> Result<(), Errno> {
+    let kind = kind(fd).ok_or(Errno(libc::EMFILE))?;
+    socket.add_descriptor();
+    let sockets = Process::current().sockets(fd).write();
+    sockets.unwrap_or_else(PoisonError::into_inner).insert(fd, socket);
+    kind.store(OURS, Ordering::Release);
+    Ok(())
+}
+
+/// Forgets a descriptor, which is about to be closed. The last one of a socket closes the socket.
+pub(crate) fn remove(fd: RawFd) {
+    let Some(kind) = kind(fd) else { return };
+    if kind.swap(FOREIGN, Ordering::AcqRel) == OURS {
+        let sockets = Process::current().sockets(fd).write();
+        let removed = sockets.unwrap_or_else(PoisonError::into_inner).remove(&fd);
+        if let Some(socket) = removed {
+            socket.remove_descriptor();
+        }
+    }
+}
+
+/// The process has forked, and this is the child.
+pub(crate) fn inherit() {
+    for kind in &KINDS {
+        let _ = kind.compare_exchange(OURS, INHERITED, Ordering::AcqRel, Ordering::Relaxed);
+    }
+}
+
+/// All descriptors of this process.
+pub(crate) fn ours() -> impl Iterator<Item = RawFd> {
+    let is_ours = |(_, kind): &(RawFd, &AtomicU8)| kind.load(Ordering::Acquire) == OURS;
+    (0..).zip(&KINDS).filter(is_ours).map(|(fd, _)| fd)
+}

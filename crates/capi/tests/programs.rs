@@ -1,0 +1,137 @@
+//! Programs in C with the library preloaded: do its sockets behave as RFC 6458 and the kernel's do?
+#![cfg(test)]
+#![cfg(target_os = "linux")]
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The library, beside the folder of this test.
+fn library() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let library = test.with_file_name("libanabranch_sctp.so");
+    assert!(library.is_file(), "{} is missing", library.display());
+    library
+}
+
+/// Whether a file or program that the test needs is there. If not, the test is skipped with a message, except in CI.
+fn has(path: &str) -> bool {
+    let found = Path::new(path).exists();
+    if !found {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "{path} is missing: run scripts/setup"
+        );
+        eprintln!("skipped: {path} is missing: run scripts/setup");
+    }
+    found
+}
+
+fn run(program: &mut Command) -> Output {
+    program.env("LD_PRELOAD", library()).output().unwrap()
+}
+
+/// Compiles the program and runs one of its cases.
+fn case(name: &str) {
+    if !has("/usr/include/netinet/sctp.h") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("echo");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/echo.c");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-Wall", "-Werror", "-O2", "-D_FORTIFY_SOURCE=2", "-pthread", "-o"]);
+    let compiled = compiler.arg(&program).arg(source).arg("-lsctp").output().unwrap();
+    assert!(
+        compiled.status.success(),
+        "{}",
+        String::from_utf8_lossy(&compiled.stderr)
+    );
+    let ran = run(Command::new("timeout").arg("60").arg(&program).arg(name));
+    assert!(ran.status.success(), "{ran:?}");
+}
+
+#[test]
+fn blocking_sockets_echo_peek_duplicate_and_shut_down() {
+    case("blocking");
+}
+
+#[test]
+fn poll_and_epoll_see_what_calls_would_do() {
+    case("readiness");
+}
+
+#[test]
+fn errors_have_the_numbers_of_the_kernel() {
+    case("refused");
+}
+
+#[test]
+fn ancillary_data_and_notifications_are_received() {
+    case("ancillary");
+}
+
+#[test]
+fn child_of_a_fork_has_sockets_of_its_own_and_delivers_at_exit() {
+    case("forked");
+}
+
+#[test]
+fn threads_send_and_receive_at_once() {
+    case("threads");
+}
+
+/// Runs iperf3's server and client for a transfer with these options.
+fn iperf3(options: &[&str]) {
+    if !has("/usr/bin/iperf3") {
+        return;
+    }
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let number = port.local_addr().unwrap().port().to_string();
+    drop(port);
+    let mut server = Command::new("timeout");
+    server.args([
+        "60",
+        "iperf3",
+        "--server",
+        "--one-off",
+        "--forceflush",
+        "--port",
+        &number,
+    ]);
+    server.env("LD_PRELOAD", library()).stdout(Stdio::piped());
+    let mut server = server.spawn().unwrap();
+    // It listens when it has said so.
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("Server listening")));
+    let reader = std::thread::spawn(move || lines.map_while(Result::ok).collect::<Vec<String>>());
+    let mut client = Command::new("timeout");
+    client.args([
+        "60",
+        "iperf3",
+        "--sctp",
+        "--client",
+        "127.0.0.1",
+        "--port",
+        &number,
+        "--bytes",
+        "20M",
+    ]);
+    let ran = run(client.args(options));
+    let told = reader.join().unwrap();
+    assert!(ran.status.success(), "{ran:?} {told:?}");
+    assert!(server.wait().unwrap().success(), "{told:?}");
+    let text = String::from_utf8_lossy(&ran.stdout);
+    eprintln!("{text}");
+    assert!(text.contains("iperf Done."), "{text}");
+}
+
+#[test]
+fn iperf3_sends() {
+    iperf3(&[]);
+}
+
+#[test]
+fn iperf3_receives() {
+    iperf3(&["--reverse"]);
+}
