@@ -135,3 +135,8 @@ fn iperf3_sends() {
 fn iperf3_receives() {
     iperf3(&["--reverse"]);
 }
+
+#[test]
+fn iperf3_sends_over_four_associations() {
+    iperf3(&["--parallel", "4"]);
+}
