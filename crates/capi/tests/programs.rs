@@ -140,3 +140,15 @@ fn iperf3_receives() {
 fn iperf3_sends_over_four_associations() {
     iperf3(&["--parallel", "4"]);
 }
+
+#[test]
+fn checksctp_finds_sctp() {
+    if has("/usr/bin/checksctp") {
+        let ran = run(&mut Command::new("checksctp"));
+        assert_eq!(
+            String::from_utf8_lossy(&ran.stderr),
+            "SCTP supported\n",
+            "{ran:?}"
+        );
+    }
+}
