@@ -34,7 +34,7 @@ impl Association {
     }
 
     /// Has `hook` called whenever the association may have become [readable](Self::is_readable), or writable after
-    /// [`TrySendError::Full`], or has ended. `false` if it has a hook already.
+    /// [`TrySendError::Full`](crate::TrySendError::Full), or has ended. `false` if it has a hook already.
     ///
     /// The endpoint's task calls it, so it should return quickly; it may call the association. It may be called without cause. What
     /// happened before is not told, so check the state afterwards.
