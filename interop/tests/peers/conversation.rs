@@ -348,7 +348,7 @@ impl App {
     fn speak(&mut self, association: &mut Association, reset: &[StreamId]) {
         while self.sent < self.workload.count {
             if self.resets && self.sent >= self.workload.count / 2 {
-                // If the request arrives before lost data, usrsctp performs it only with the next DATA chunk, and that waits for it.
+                // If it arrives before lost data, usrsctp performs it only with the next DATA chunk, which waits for it.
                 if !association.is_flushed() {
                     return;
                 }
