@@ -49,6 +49,12 @@ impl Mirror {
         Ok((Self { ours, theirs }, program))
     }
 
+    /// Whether calls on the program's descriptor do not wait.
+    pub(crate) fn is_nonblocking(&self) -> Result<bool, Errno> {
+        let flags = rustix::fs::fcntl_getfl(&self.theirs)?;
+        Ok(flags.contains(rustix::fs::OFlags::NONBLOCK))
+    }
+
     /// Makes it readable.
     pub(crate) fn mark(&self) {
         let _ = send(&self.ours, &[0], SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
@@ -115,6 +121,7 @@ mod tests {
     fn descriptor_is_ready_as_told() {
         let (mirror, program) = Mirror::new(true, true).unwrap();
         assert_eq!(state(&program), (false, true));
+        assert_eq!(mirror.is_nonblocking(), Ok(true));
         assert_eq!(mirror.wait_readable(), Err(Errno(libc::EAGAIN)));
         mirror.mark();
         mirror.fill();

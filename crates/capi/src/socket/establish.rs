@@ -113,7 +113,12 @@ impl Socket {
             return Err(error);
         }
         drop(phase);
+        // As the kernel does, also if the handshake is over by now.
+        if self.mirror.is_nonblocking()? {
+            return Err(Errno(libc::EINPROGRESS));
+        }
         match self.wait_writable(true) {
+            // The time of `SO_SNDTIMEO` is over.
             Err(Errno(libc::EAGAIN)) => Err(Errno(libc::EINPROGRESS)),
             Err(error) => Err(error),
             Ok(()) => self.take_error().map_or(Ok(()), Err),
