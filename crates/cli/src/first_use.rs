@@ -82,12 +82,13 @@ pub(crate) async fn learn(
     patience: Duration,
 ) -> Result<PublicKey, Failure> {
     let builder = network::endpoint_on(sockets, settings.association_config()?);
-    let endpoint = keys::send_by(builder, &SenderKeys::Unknown { own: None })
+    let keys = SenderKeys::Unknown { own: None };
+    let endpoint = keys::send_by(builder, &keys)
         .connect_timeout(patience)
         .bind()
         .await
         .map_err(Failure::work)?;
-    let key = match network::connect(&endpoint, remotes, patience, "").await {
+    let key = match network::connect(&endpoint, remotes, patience, &keys).await {
         Ok(association) => {
             // The receiver takes it for a check of the uplink, not for a transfer that failed.
             let _ = timeout(patience, address_seen(&association)).await;

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use tokio::time::timeout;
 
 use crate::failure::Failure;
+use crate::keys::SenderKeys;
 
 /// Maximum time for the last packets of an endpoint to be sent.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
@@ -74,13 +75,13 @@ pub(crate) fn endpoint_on(sockets: Vec<Arc<dyn Socket>>, config: AssociationConf
     )
 }
 
-/// Sets up an association with the peer at `remotes`. For errors, `patience` is the endpoint's time to connect, and `trusted` tells where
-/// the keys are from that it trusts.
+/// Sets up an association with the peer at `remotes`. Errors name `patience`, the endpoint's time to connect, and where its `keys` are
+/// from.
 pub(crate) async fn connect(
     endpoint: &Endpoint,
     remotes: &[SocketAddr],
     patience: Duration,
-    trusted: &str,
+    keys: &SenderKeys,
 ) -> Result<Guarded, Failure> {
     let peer = remotes
         .iter()
@@ -99,7 +100,8 @@ pub(crate) async fn connect(
             patience.as_secs_f64()
         ))),
         Err(ConnectError::UntrustedKey(key)) => Err(Failure::Work(format!(
-            "{peer} has the key {key}, not the one {trusted}: is this what `anabranch recv` prints there? If not, somebody else answers"
+            "{peer} has the key {key}, not the one {}: is this what `anabranch recv` prints there? If not, somebody else answers",
+            keys.source()
         ))),
         Err(ConnectError::KeyNotAccepted(key)) => Err(Failure::Work(format!(
             "{peer} does not accept our key {key}; its --allow lists those that it accepts"

@@ -3,10 +3,10 @@
 use std::ffi::c_void;
 use std::net::SocketAddr;
 
-use libc::{c_int, iovec, size_t, sockaddr, socklen_t};
+use libc::{c_int, size_t, sockaddr, socklen_t};
 
 use super::memory::{self, done, finish, number};
-use super::transfer::{receive_into, send_with};
+use super::transfer::{one, receive_from, send_with};
 use crate::errno::Errno;
 use crate::layout::{ASSOC_ID, Info};
 use crate::socket::{Answer, Socket};
@@ -161,15 +161,8 @@ extern "C" fn sctp_recvmsg(
 ) -> c_int {
     finish(ours(fd).and_then(|socket| {
         let wanted = memory::read(flags).unwrap_or(0);
-        let buffer = [iovec {
-            iov_base: to,
-            iov_len: length,
-        }];
-        let received = receive_into(&socket, &buffer, wanted)?;
+        let received = receive_from(&socket, &one(to, length), wanted, (from, size))?;
         memory::write(flags, received.flags);
-        if let Ok(peer) = socket.peer() {
-            memory::put_address(&address::write(peer, socket.is_v6), from, size)?;
-        }
         if let Some(about) = received.info.filter(|_| !info.is_null()) {
             memory::output(&about.sndrcv(), info, 32)?;
         }

@@ -42,7 +42,8 @@ pub(super) fn receive_into(socket: &Socket, buffers: &[iovec], flags: c_int) -> 
     Ok(received)
 }
 
-fn one(to: *mut c_void, length: size_t) -> [iovec; 1] {
+/// The buffer of calls that take one.
+pub(super) fn one(to: *mut c_void, length: size_t) -> [iovec; 1] {
     [iovec {
         iov_base: to,
         iov_len: length,
@@ -142,7 +143,7 @@ extern "C" fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t {
 }
 
 /// Receives, and writes the peer's address beside each message.
-fn receive_from(
+pub(super) fn receive_from(
     socket: &Socket,
     buffers: &[iovec],
     flags: c_int,

@@ -23,6 +23,11 @@ const RECVRCVINFO: i32 = 32;
 const DEFAULT_SNDINFO: i32 = 34;
 const EVENT: i32 = 127;
 
+/// `SCTP_ACTIVE` of `spinfo_state`.
+const ACTIVE: u32 = 2;
+/// Bytes of a packet before the data of its one chunk: IPv4, UDP, the common header and DATA.
+const HEADERS: u16 = 20 + 8 + 12 + 16;
+
 /// The answer to `getsockopt` or `setsockopt`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
@@ -236,7 +241,7 @@ impl Connection {
         bytes.extend([0, 0, inbound, outbound].map(u16::to_ne_bytes).concat());
         let primary = statistics.paths.iter().find(|path| path.primary);
         let mtu = primary.map_or(0, |path| path.mtu);
-        bytes.extend(u32::from(mtu.saturating_sub(56)).to_ne_bytes());
+        bytes.extend(u32::from(mtu.saturating_sub(HEADERS)).to_ne_bytes());
         bytes.extend(id.to_ne_bytes());
         let mut storage = address::write(self.peer, is_v6);
         storage.resize(128, 0);
@@ -244,7 +249,11 @@ impl Connection {
         let cwnd = primary.map_or(0, |path| u32::try_from(path.cwnd).unwrap_or(u32::MAX));
         let srtt = primary.and_then(|path| path.srtt).map_or(0, milliseconds);
         let rto = primary.map_or(0, |path| milliseconds(path.rto));
-        bytes.extend([2, cwnd, srtt, rto, mtu.into()].map(u32::to_ne_bytes).concat());
+        bytes.extend(
+            [ACTIVE, cwnd, srtt, rto, mtu.into()]
+                .map(u32::to_ne_bytes)
+                .concat(),
+        );
         bytes
     }
 }

@@ -72,7 +72,7 @@ pub(crate) async fn run(
     };
     let route = Route {
         endpoint: &endpoint,
-        trusted: keys.source(),
+        keys: &keys,
         from: arguments.from.as_ref(),
         remotes: &remotes,
     };
@@ -128,8 +128,7 @@ async fn first_use(
 #[derive(Clone, Copy, Debug)]
 struct Route<'a> {
     endpoint: &'a Endpoint,
-    /// Where the receiver's keys are from.
-    trusted: &'a str,
+    keys: &'a SenderKeys,
     from: Option<&'a Origins>,
     remotes: &'a [SocketAddr],
 }
@@ -150,11 +149,11 @@ async fn connect_and_send(
 ) -> Result<(), Failure> {
     let Route {
         endpoint,
-        trusted,
+        keys,
         from,
         remotes,
     } = route;
-    let association = network::connect(endpoint, remotes, sending.patience, trusted).await?;
+    let association = network::connect(endpoint, remotes, sending.patience, keys).await?;
     let following = Following {
         endpoint,
         association: &association,

@@ -121,22 +121,21 @@ fn address(receiver: &Receiver) -> &str {
 
 #[test]
 fn key_of_a_new_receiver_is_remembered_if_it_is_trusted() {
-    let keys = tempfile::tempdir().unwrap();
-    let (server, public) = key(&keys, "server.key");
-    let receiver = Receiver::start("127.0.0.1", &["--key", server.to_str().unwrap()]);
+    let receiver = Receiver::start("127.0.0.1", &[]);
+    let (public, address) = receiver.to.split_once('@').unwrap();
     let (home, outbox) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = file(&outbox, "a", 10);
 
     // There is no terminal to ask at.
-    let (code, error) = send_as(&home, &path, address(&receiver), &[]);
+    let (code, error) = send_as(&home, &path, address, &[]);
     assert_eq!((code, error.lines().count()), (Some(1), 1), "{error}");
     assert!(
-        error.contains(&public) && error.contains("--accept-new"),
+        error.contains(public) && error.contains("--accept-new"),
         "{error}"
     );
     assert_eq!(receiver.names(), [""; 0]);
 
-    let (code, error) = send_as(&home, &path, address(&receiver), &["--accept-new"]);
+    let (code, error) = send_as(&home, &path, address, &["--accept-new"]);
     assert_eq!(code, Some(0), "{error}");
     assert!(
         error.contains(&format!("trusted the new key {public}")),
@@ -144,27 +143,22 @@ fn key_of_a_new_receiver_is_remembered_if_it_is_trusted() {
     );
     assert_eq!(receiver.names(), ["a"]);
 
-    let (code, error) = send_as(&home, &path, address(&receiver), &["--name", "b"]);
+    let (code, error) = send_as(&home, &path, address, &["--name", "b"]);
     assert_eq!(code, Some(0), "{error}");
     let known = std::fs::read_to_string(home.path().join("anabranch/known_peers")).unwrap();
-    assert_eq!(known, format!("{} {public}\n", address(&receiver)));
+    assert_eq!(known, format!("{} {public}\n", address));
 }
 
 #[test]
 fn receiver_with_another_key_than_before_is_refused() {
-    let keys = tempfile::tempdir().unwrap();
-    let (server, public) = key(&keys, "server.key");
-    let receiver = Receiver::start("127.0.0.1", &["--key", server.to_str().unwrap()]);
+    let receiver = Receiver::start("127.0.0.1", &[]);
+    let (public, address) = receiver.to.split_once('@').unwrap();
     let (home, outbox) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = file(&outbox, "a", 10);
     let known = home.path().join("anabranch");
     std::fs::create_dir(&known).unwrap();
-    std::fs::write(
-        known.join("known_peers"),
-        format!("{} {KEY}\n", address(&receiver)),
-    )
-    .unwrap();
-    let (code, error) = send_as(&home, &path, address(&receiver), &["--accept-new"]);
+    std::fs::write(known.join("known_peers"), format!("{} {KEY}\n", address)).unwrap();
+    let (code, error) = send_as(&home, &path, address, &["--accept-new"]);
     assert_eq!(code, Some(1));
     assert!(
         error.contains(&format!("has the key {public}, not the one in")),

@@ -12,6 +12,7 @@ use super::links::Links;
 use super::schedule::Run;
 use crate::event_log::EventLog;
 use crate::failure::Failure;
+use crate::keys::SenderKeys;
 use crate::network::{self, Guarded};
 use crate::output::{Counter, DemoRow, Event, PathReport, Reporter, Role, Summary, observe};
 use crate::parse::ShapedPath;
@@ -97,7 +98,13 @@ impl DemoRunner {
     ) -> Result<Summary, Failure> {
         let source = Source::file(&self.file).map_err(Failure::work)?.first(run.size);
         let counter = Counter::new(number, Role::Send, source.size(), Instant::now());
-        let association = network::connect(sender, &receiver.local_addrs(), IDLE_TIMEOUT, "").await?;
+        let association = network::connect(
+            sender,
+            &receiver.local_addrs(),
+            IDLE_TIMEOUT,
+            &SenderKeys::Insecure,
+        )
+        .await?;
         let name = FileName::parse("demo.bin").map_err(Failure::work)?;
         let sending = Sending {
             name,
