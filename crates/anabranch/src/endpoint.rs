@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_io::Socket;
-use anabranch_proto::{AssociationConfig, EndpointConfig};
-use anabranch_types::ChannelId;
+use anabranch_proto::{AssociationConfig, Channel, EndpointConfig};
 use tokio::net::ToSocketAddrs;
 
 use crate::association::Association;
@@ -168,11 +167,15 @@ impl Endpoint {
         let shared = &self.0.shared;
         let connected = async {
             let Some(seal) = &shared.seal else {
-                return self.set_up(ChannelId::NONE, &remotes, &config).await;
+                return self.set_up(Channel::NONE, &remotes, &config).await;
             };
             let handshake = Handshake::begin(shared, seal, &remotes)?;
-            let remotes = handshake.done(&remotes).await?;
-            let association = self.set_up(handshake.channel, &remotes, &config).await;
+            let proven = handshake.done().await?;
+            let channel = Channel {
+                id: handshake.channel,
+                proven: &proven,
+            };
+            let association = self.set_up(channel, &remotes, &config).await;
             association.map_err(|error| handshake.explain(error))
         };
         let within = runtime::timeout(self.0.connect_timeout, connected).await;
@@ -182,7 +185,7 @@ impl Endpoint {
     /// Sets up an association through `channel`.
     async fn set_up(
         &self,
-        channel: ChannelId,
+        channel: Channel<'_>,
         remotes: &[SocketAddr],
         config: &AssociationConfig,
     ) -> Result<Association, ConnectError> {
@@ -191,7 +194,7 @@ impl Endpoint {
             if !state.accepting {
                 return Err(ConnectError::EndpointClosed);
             }
-            Ok(state.connect((shared.now(), channel), remotes, config)?)
+            Ok(state.connect(shared.now(), channel, remotes, config)?)
         })?;
         Association::new(Arc::clone(shared), id, signals)
             .connected()

@@ -108,18 +108,14 @@ impl<'s> Handshake<'s> {
         })
     }
 
-    /// Waits for the peer to prove its identity. Returns `remotes`, first those at which it has received something.
-    pub(crate) async fn done(&self, remotes: &[SocketAddr]) -> Result<Vec<SocketAddr>, ConnectError> {
+    /// Waits for the peer to prove its identity. Returns the paths on which it has received something.
+    pub(crate) async fn done(&self) -> Result<Vec<PathAddr>, ConnectError> {
         let paths = until(&self.shared.sealed, || match self.outcome() {
             Attempt::InProgress => None,
             Attempt::Connected(paths) => Some(Ok(paths)),
             Attempt::Failed(error) => Some(Err(self.error(error))),
         });
-        let paths: Vec<PathAddr> = paths.await?;
-        let proven = |remote: &&SocketAddr| paths.iter().any(|path| path.remote == **remote);
-        let (mut first, others): (Vec<SocketAddr>, Vec<SocketAddr>) = remotes.iter().partition(proven);
-        first.extend(others);
-        Ok(first)
+        paths.await
     }
 
     /// Why there is no association: `error`, unless the handshake failed after our part of it was over.

@@ -52,7 +52,7 @@ pub use config::{
     AssociationConfig, DEFAULT_PORT, EndpointConfig, ErrorDetection, PacketCounts, SackWalks, SourcePrefix,
 };
 pub use endpoint::{
-    AssociationMut, ConnectError, Endpoint, EndpointCounters, IcmpKind, IcmpMessage, check_remotes,
+    AssociationMut, Channel, ConnectError, Endpoint, EndpointCounters, IcmpKind, IcmpMessage, check_remotes,
 };
 pub use message::{Extent, Message, ReceivedMessage, Reliability};
 pub use output::Transmit;

@@ -154,11 +154,8 @@ impl Seal {
         remotes: &[SocketAddr],
     ) -> Option<Result<ChannelId, HandshakeError>> {
         let (tls, name) = self.client.as_ref()?;
-        let mut paths = Vec::new();
-        for &remote in remotes {
-            let same = locals.iter().filter(|local| local.is_ipv4() == remote.is_ipv4());
-            paths.extend(same.map(|&local| (PathAddr { local, remote }, HANDSHAKE_PAYLOAD)));
-        }
+        let paths = race(locals, remotes);
+        let paths: Vec<_> = paths.map(|path| (path, HANDSHAKE_PAYLOAD)).collect();
         let begun = self.lock().layer.connect(now, tls, name.clone(), &paths);
         Some(begun.map(channel_of))
     }
@@ -301,6 +298,27 @@ impl Sessions {
     }
 }
 
+/// All pairs of the addresses, first those of equal positions, which are the paths of the association (ADR 0011): where every pair works,
+/// their packets are in front.
+fn race(locals: &[SocketAddr], remotes: &[SocketAddr]) -> impl Iterator<Item = PathAddr> {
+    let versions = [true, false].map(|is_v4| {
+        let of_version = |list: &[SocketAddr]| -> Vec<SocketAddr> {
+            let same = list.iter().filter(|address| address.is_ipv4() == is_v4);
+            same.copied().collect()
+        };
+        (of_version(locals), of_version(remotes))
+    });
+    versions.into_iter().flat_map(|(locals, remotes)| {
+        let (near, far) = (locals.len(), remotes.len());
+        let shifts =
+            (0..near).flat_map(move |shift| (0..far).map(move |index| (index, (index + shift) % near)));
+        shifts.map(move |(remote, local)| PathAddr {
+            local: locals[local],
+            remote: remotes[remote],
+        })
+    })
+}
+
 /// Makes room for header and tag around each packet of `segment` bytes, the last of which may be shorter.
 fn spread(buffer: &mut Vec<u8>, segment: usize) {
     let size = buffer.len();
@@ -333,6 +351,24 @@ mod tests {
             let inner = packets.map(|packet| &packet[DATA_HEADER_LEN..packet.len() - 16]);
             assert!(inner.eq(bytes.chunks(segment)));
         }
+    }
+
+    #[test]
+    fn pairs_of_equal_positions_race_first() {
+        let address = |link: u8, host: u8| SocketAddr::from(([10, 0, link, host], 1));
+        let locals = ["[2001:db8::1]:1".parse().unwrap(), address(1, 1), address(2, 1)];
+        let remotes = [address(1, 2), address(2, 2), "[2001:db8::2]:1".parse().unwrap()];
+        let paths: Vec<_> = race(&locals, &remotes).map(|path| path.to_string()).collect();
+        assert_eq!(
+            paths,
+            [
+                "10.0.1.1:1 -> 10.0.1.2:1",
+                "10.0.2.1:1 -> 10.0.2.2:1",
+                "10.0.2.1:1 -> 10.0.1.2:1",
+                "10.0.1.1:1 -> 10.0.2.2:1",
+                "[2001:db8::1]:1 -> [2001:db8::2]:1",
+            ]
+        );
     }
 
     #[test]

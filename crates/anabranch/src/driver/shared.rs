@@ -158,13 +158,14 @@ impl State {
 
     pub(crate) fn connect(
         &mut self,
-        (now, channel): (Instant, ChannelId),
+        now: Instant,
+        channel: proto::Channel<'_>,
         remotes: &[SocketAddr],
         config: &AssociationConfig,
     ) -> Result<(AssociationId, Arc<Signals>), proto::ConnectError> {
         let id = self.core.connect_through(now, channel, remotes, config)?;
         let signals = self.track(id, Owner::Application);
-        if let Some(peer) = self.channels.bind(channel, id) {
+        if let Some(peer) = self.channels.bind(channel.id, id) {
             signals.set_peer(peer);
         }
         Ok((id, signals))

@@ -5,14 +5,16 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use anabranch_types::{AddressScope, AssociationId, ChannelId, Instant, PathId, Tsn, VerificationTag};
+use anabranch_types::{
+    AddressScope, AssociationId, ChannelId, Instant, PathAddr, PathId, Tsn, VerificationTag,
+};
 use thiserror::Error;
 
 use super::Endpoint;
 use super::directory::Correspondent;
 use crate::association::{Association, Retry, Setup, Side, State};
 use crate::config::AssociationConfig;
-use crate::path::pair_addresses;
+use crate::path::{covers, pair_addresses, pair_through};
 
 /// First of the dynamic ports (RFC 6335 §6), from which local ports are selected by default.
 const FIRST_DYNAMIC_PORT: u16 = 49_152;
@@ -41,9 +43,44 @@ pub enum ConnectError {
     TooMany,
 }
 
+/// A channel of the layer below SCTP, such as an encrypted session.
+#[derive(Clone, Copy, Debug)]
+pub struct Channel<'a> {
+    /// Its id, which all packets of the association have.
+    pub id: ChannelId,
+    /// Address pairs on which the layer has reached the peer; any others may work as well.
+    pub proven: &'a [PathAddr],
+}
+
+impl Channel<'_> {
+    /// No layer below: packets are in the clear.
+    pub const NONE: Self = Self {
+        id: ChannelId::NONE,
+        proven: &[],
+    };
+
+    /// Pairs the addresses to paths, and selects the one for the INIT: the first proven one. Pairs outside the pairing rule change the
+    /// pairing only if none of its own is proven, since others may share a link.
+    fn paths(&self, local: &[SocketAddr], remote: &[SocketAddr]) -> (Vec<PathAddr>, PathId) {
+        let is_proven = |pair: &PathAddr| {
+            let same = |proven: &PathAddr| pair.remote == proven.remote && covers(pair.local, proven.local);
+            self.proven.iter().any(same)
+        };
+        let first_proven = |pairs: &[PathAddr]| pairs.iter().position(is_proven);
+        let mut pairs = pair_addresses(local, remote);
+        if let Some(&proven) = self.proven.first()
+            && first_proven(&pairs).is_none()
+        {
+            pairs = pair_through(local, remote, proven);
+        }
+        let first = first_proven(&pairs).unwrap_or_default();
+        (pairs, PathId(u8::try_from(first).unwrap_or_default()))
+    }
+}
+
 impl Endpoint {
     /// Starts an association with the peer at `remotes`: address and encapsulation port of each known address of the peer, which
-    /// lists others in the handshake. The INIT is sent to the first.
+    /// lists others in the handshake. The INIT is sent to the first that a local address may reach.
     ///
     /// # Errors
     ///
@@ -54,10 +91,10 @@ impl Endpoint {
         remotes: &[SocketAddr],
         config: &AssociationConfig,
     ) -> Result<AssociationId, ConnectError> {
-        self.connect_through(now, ChannelId::NONE, remotes, config)
+        self.connect_through(now, Channel::NONE, remotes, config)
     }
 
-    /// As [`Endpoint::connect`], through `channel`: all packets of the association have it.
+    /// As [`Endpoint::connect`], through `channel`. The INIT is sent on a path on which that has reached the peer, if there is one.
     ///
     /// # Errors
     ///
@@ -65,7 +102,7 @@ impl Endpoint {
     pub fn connect_through(
         &mut self,
         now: Instant,
-        channel: ChannelId,
+        channel: Channel<'_>,
         remotes: &[SocketAddr],
         config: &AssociationConfig,
     ) -> Result<AssociationId, ConnectError> {
@@ -74,25 +111,24 @@ impl Endpoint {
         if self.slots.len() >= self.config.max_associations {
             return Err(ConnectError::TooMany);
         }
-        let remotes = if config.single_homed {
-            &remotes[..1]
-        } else {
-            remotes
-        };
-        let mut pairs = pair_addresses(&self.local_addrs, remotes);
-        if pairs.is_empty() {
+        let (mut pairs, mut first) = channel.paths(&self.local_addrs, remotes);
+        let Some(&PathAddr { remote, .. }) = pairs.get(usize::from(first.0)) else {
             return Err(ConnectError::Unreachable);
-        }
+        };
+        let only = [remote];
+        let remotes = if config.single_homed { &only } else { remotes };
         if config.single_homed {
+            pairs.swap(0, first.0.into());
             pairs.truncate(1);
+            first = PathId::default();
         }
         let peer_port = config.peer_sctp_port;
-        let port = self.local_port(channel, (remotes, peer_port), config.local_sctp_port)?;
+        let port = self.local_port(channel.id, (remotes, peer_port), config.local_sctp_port)?;
         let tag = self.fresh_tag();
         self.accepts_zero_checksums |= config.zero_checksum.is_some();
         let setup = Setup {
             id: self.fresh_id(),
-            channel,
+            channel: channel.id,
             config: self.shared(config),
             local_addrs: self.local_addrs.clone(),
             local: Side {
@@ -114,7 +150,8 @@ impl Endpoint {
         let retry = Box::new(Retry::start(config.rto().initial, now));
         let mut association = Association::new(setup, State::CookieWait(retry), now);
         association.addresses.initiated_to = remotes.iter().map(SocketAddr::ip).collect();
-        association.control.send_handshake(PathId::default());
+        association.transfer.paths.set_primary(first);
+        association.control.send_handshake(first);
         let id = association.id;
         self.insert(association, None);
         Ok(id)

@@ -32,7 +32,7 @@ use crate::config::{AssociationConfig, EndpointConfig};
 use crate::input::is_lawful_bundle;
 use crate::output::{Transmit, authenticate};
 use crate::secrets::{Entropy, Secrets};
-pub use connect::{ConnectError, check_remotes};
+pub use connect::{Channel, ConnectError, check_remotes};
 use cookie::CookieKeys;
 pub use icmp::{IcmpKind, IcmpMessage};
 use inbound::Inbound;

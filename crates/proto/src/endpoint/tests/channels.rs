@@ -1,6 +1,7 @@
 //! Tests of channels of the layer below SCTP: packets of one do not reach the associations of another.
 
 use super::*;
+use crate::Channel;
 
 const OURS: ChannelId = ChannelId([1; 8]);
 const OTHERS: ChannelId = ChannelId([2; 8]);
@@ -100,14 +101,91 @@ fn cookie_of_another_channel_creates_no_association() {
     assert_eq!(endpoint.associations().len(), 0);
 }
 
+fn channel(id: ChannelId, proven: &[PathAddr]) -> Channel<'_> {
+    Channel { id, proven }
+}
+
 #[test]
 fn two_channels_may_use_the_same_addresses_and_ports() {
     let mut endpoint = endpoint();
-    for channel in [OURS, OTHERS] {
+    for id in [OURS, OTHERS] {
         endpoint
-            .connect_through(START, channel, &[peer(2)], &config())
+            .connect_through(START, channel(id, &[]), &[peer(2)], &config())
             .expect("a path to the peer");
     }
-    let again = endpoint.connect_through(START, OURS, &[peer(2)], &config());
+    let again = endpoint.connect_through(START, channel(OURS, &[]), &[peer(2)], &config());
     assert_eq!(again, Err(crate::ConnectError::InUse));
+}
+
+/// The addresses of two hosts with two links: 10.0.1.1 and 10.0.2.1 of ours, 10.0.1.2 and 10.0.2.2 of the peer.
+fn of_link(link: u8, host: u8) -> SocketAddr {
+    SocketAddr::from(([10, 0, link, host], DEFAULT_PORT))
+}
+
+fn between_links(ours: u8, theirs: u8) -> PathAddr {
+    PathAddr {
+        local: of_link(ours, 1),
+        remote: of_link(theirs, 2),
+    }
+}
+
+/// Connects through a channel that has reached the peer on `proven`. Returns the path of the INIT and all paths.
+fn connect_over(proven: &[PathAddr], config: &AssociationConfig) -> (PathAddr, Vec<PathAddr>) {
+    let both = EndpointConfig {
+        local: vec![of_link(1, 1), of_link(2, 1)],
+        ..EndpointConfig::default()
+    };
+    let mut endpoint = Endpoint::new(both, Seed(1));
+    let remotes = [of_link(1, 2), of_link(2, 2)];
+    let id = endpoint
+        .connect_through(START, channel(OURS, proven), &remotes, config)
+        .expect("paths to the peer");
+    let init = endpoint
+        .poll_transmit(START, &mut Vec::new(), 1)
+        .expect("an INIT");
+    let association = endpoint.association(id).expect("it was just begun");
+    let paths = association.statistics().paths;
+    let paths = paths.iter().map(|path| path.addr).collect();
+    (init.path, paths)
+}
+
+#[test]
+fn init_leaves_on_a_proven_path_and_the_pairing_stays() {
+    let straight = vec![between_links(1, 1), between_links(2, 2)];
+    for (proven, first) in [
+        (vec![], between_links(1, 1)),
+        (vec![between_links(2, 2)], between_links(2, 2)),
+        // The reply that crossed came first. Both paths would share both links if they were paired like that.
+        (
+            vec![between_links(1, 2), between_links(2, 2)],
+            between_links(2, 2),
+        ),
+        (
+            vec![between_links(2, 1), between_links(1, 1)],
+            between_links(1, 1),
+        ),
+    ] {
+        assert_eq!(
+            connect_over(&proven, &config()),
+            (first, straight.clone()),
+            "{proven:?}"
+        );
+    }
+}
+
+#[test]
+fn paths_are_paired_through_the_proven_one_if_the_rule_has_none() {
+    let crosswise = vec![between_links(1, 2), between_links(2, 1)];
+    let connected = connect_over(&[between_links(1, 2)], &config());
+    assert_eq!(connected, (between_links(1, 2), crosswise));
+}
+
+#[test]
+fn single_path_is_a_proven_one() {
+    let single = AssociationConfig {
+        single_homed: true,
+        ..config()
+    };
+    let connected = connect_over(&[between_links(2, 2)], &single);
+    assert_eq!(connected, (between_links(2, 2), vec![between_links(2, 2)]));
 }
