@@ -423,7 +423,7 @@ impl Association {
     }
 
     /// Removes `local`: at once, or as soon as another address reaches the peer. Data in flight over it is sent again on other paths. If an
-    /// uplink gets another address, add the new one first.
+    /// uplink gets another address, add the new one first. Keep its socket as long as [`statistics`](Self::statistics) lists a path from it.
     ///
     /// # Errors
     ///

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 #[cfg(target_os = "linux")]
 use anabranch::InterfaceChanges;
-use anabranch::io::{Egress, Socket, Uplink, host_addresses, uplinks, uplinks_of_device};
+use anabranch::io::{Egress, Socket, Uplink, is_host_address, uplinks, uplinks_of_device};
 use anabranch::{AddressError, Association, Endpoint, uplink_socket};
 #[cfg(target_os = "linux")]
 use tokio::time::{sleep, timeout};
@@ -173,13 +173,15 @@ impl Following<'_> {
             // Without rtnetlink the addresses stay those of the start.
             return pending().await;
         };
+        let mut departing = Vec::new();
         loop {
             // The first round takes what has changed since the sockets were opened. A named device or address that is gone may
             // come back.
             let wanted = locals(self.from, self.remotes).unwrap_or_default();
             self.add_new(&wanted, &warn);
             self.endpoint.follow_routes(self.remotes);
-            let is_done = self.remove_gone();
+            self.keep_returned(&mut departing);
+            let is_done = self.remove_gone(&mut departing);
             let changed = changes.changed();
             let change = if is_done {
                 Ok(changed.await)
@@ -211,26 +213,56 @@ impl Following<'_> {
         }
     }
 
+    /// Keeps the addresses that have come back before they could be removed.
+    fn keep_returned(&self, departing: &mut Vec<SocketAddr>) {
+        departing.retain(|local| {
+            let has_returned = is_present(local.ip());
+            if has_returned {
+                // The peer has never lost it, or learns it again.
+                let _ = self.association.add_local_address(*local);
+            }
+            !has_returned
+        });
+    }
+
     /// Removes addresses that are gone, and closes their sockets. The last address stays until another one is confirmed: it may
-    /// come back, and without it there would be no association. `false` if one stays for now.
-    fn remove_gone(&self) -> bool {
-        let Ok(present) = host_addresses() else {
-            return true;
-        };
+    /// come back, and without it there would be no association. `false` if one stays for now; it is `departing` if the association removes
+    /// it later.
+    fn remove_gone(&self, departing: &mut Vec<SocketAddr>) -> bool {
         let mut is_done = true;
         for local in self.endpoint.local_addrs() {
-            if present.contains(&local.ip()) {
+            if is_present(local.ip()) {
                 continue;
             }
             match self.association.remove_local_address(local) {
+                Ok(()) if self.has_path_from(local) => {
+                    if !departing.contains(&local) {
+                        departing.push(local);
+                    }
+                    is_done = false;
+                }
                 // An address that the association does not have was never added, or its path was removed by the peer.
-                Ok(()) | Err(AddressError::UnknownAddress(_)) => self.endpoint.remove_local(local),
+                Ok(()) | Err(AddressError::UnknownAddress(_)) => {
+                    departing.retain(|departing| *departing != local);
+                    self.endpoint.remove_local(local);
+                }
                 Err(AddressError::LastAddress(_) | AddressError::TooMany) => is_done = false,
                 Err(_) => {}
             }
         }
         is_done
     }
+
+    fn has_path_from(&self, local: SocketAddr) -> bool {
+        let paths = self.association.statistics().paths;
+        paths.iter().any(|path| path.addr.local == local)
+    }
+}
+
+/// Whether the host has `address`, or does not tell.
+#[cfg(target_os = "linux")]
+fn is_present(address: IpAddr) -> bool {
+    is_host_address(address).unwrap_or(true)
 }
 
 /// Elsewhere the addresses stay those of the start.

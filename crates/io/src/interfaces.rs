@@ -44,14 +44,19 @@ pub fn usable_addresses() -> io::Result<Vec<IpAddr>> {
     Ok(found.into_iter().map(|(_, address)| address).collect())
 }
 
-/// All addresses of this host, of whatever scope and state.
+/// Whether this host has `address`, of whatever scope and state: an interface lists it, or a socket can be bound to it, as to each
+/// address of the loopback network (127.0.0.0/8), of which interfaces list one.
 ///
 /// # Errors
 ///
 /// The system does not list its interfaces.
-pub fn host_addresses() -> io::Result<Vec<IpAddr>> {
+pub fn is_host_address(address: IpAddr) -> io::Result<bool> {
+    if UdpSocket::bind((address, 0)).is_ok() {
+        return Ok(true);
+    }
+    // An IPv6 address cannot be bound while the system looks for duplicates of it.
     let interfaces = if_addrs::get_if_addrs()?;
-    Ok(interfaces.iter().map(if_addrs::Interface::ip).collect())
+    Ok(interfaces.iter().any(|interface| interface.ip() == address))
 }
 
 /// The smallest and the largest MTU of the interfaces that have `addresses`, in bytes of IP; `None` if the system does
@@ -122,6 +127,14 @@ mod tests {
                 .enumerate()
                 .all(|(index, address)| !addresses[..index].contains(address))
         );
+    }
+
+    #[test]
+    fn host_has_the_whole_loopback_network_and_no_documentation_addresses() {
+        let has =
+            |address: &str| is_host_address(address.parse().expect("an address")).expect("it can be asked");
+        assert!(has("127.0.0.1") && has("127.200.0.9"));
+        assert!(!has("203.0.113.1") && !has("2001:db8::1"));
     }
 
     #[test]

@@ -43,7 +43,7 @@ mod watch;
 pub use datagram::{Incoming, LARGEST_BATCH, Outgoing};
 pub use errors::{ErrorClass, broken, classify};
 pub use icmp::{IcmpKind, IcmpMessage};
-pub use interfaces::{expand_wildcard, host_addresses, mtus, usable_addresses};
+pub use interfaces::{expand_wildcard, is_host_address, mtus, usable_addresses};
 pub use raw::{PROTOCOL_NUMBER, RawSocket};
 pub use socket::{Socket, Transport};
 pub use udp::UdpSocket;

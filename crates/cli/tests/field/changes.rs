@@ -61,6 +61,28 @@ fn new_addresses_of_both_uplinks_go_on() {
     transfer.finish();
 }
 
+/// As when the network manager restarts: for a moment the host has no address at all.
+#[test]
+fn both_uplinks_that_lose_their_addresses_for_a_moment_carry_again() {
+    let Some((uplinks, mut transfer)) = begin(TWO_UPLINKS, 60_000_000) else {
+        return;
+    };
+    for number in 0..2 {
+        uplinks.take_down(number);
+    }
+    let is_removed = |event: &serde_json::Value| event["change"] == "removed";
+    while !is_removed(&transfer.sender.event("path")) {}
+    for number in 0..2 {
+        uplinks.bring_up(number);
+    }
+    let summary = transfer.finish();
+    let used = carried(&summary)
+        .into_iter()
+        .filter(|bytes| *bytes > 5_000_000)
+        .count();
+    assert!(used >= 2, "{summary}");
+}
+
 #[test]
 fn new_address_of_one_of_two_uplinks_carries_again() {
     let Some((uplinks, mut transfer)) = begin(TWO_UPLINKS, 60_000_000) else {

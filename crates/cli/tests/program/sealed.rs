@@ -149,6 +149,35 @@ fn key_of_a_new_receiver_is_remembered_if_it_is_trusted() {
     assert_eq!(known, format!("{} {public}\n", address));
 }
 
+/// The first transfer of the README: nothing is known yet, and each end has two addresses, of which the host's interfaces do not list
+/// those of the sender. Several times, because the addresses were once removed only if the first heartbeat was answered late.
+#[test]
+fn first_transfer_between_loopback_addresses_keeps_both_paths() {
+    for _ in 0..8 {
+        let receiver = Receiver::start("127.0.0.1,127.0.0.2", &["--once"]);
+        let (home, outbox) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let path = file(&outbox, "a", 17_000);
+        let mut command = anabranch();
+        let sent = command
+            .env("XDG_CONFIG_HOME", home.path())
+            .args([
+                "send",
+                "--accept-new",
+                "--from",
+                "127.0.0.3,127.0.0.4",
+                "--to",
+                address(&receiver),
+            ])
+            .arg(&path)
+            .output()
+            .unwrap();
+        let shown = String::from_utf8(sent.stderr).unwrap();
+        assert_eq!(sent.status.code(), Some(0), "{shown}");
+        assert!(!shown.contains("removed"), "{shown}");
+        assert_eq!(receiver.names(), ["a"]);
+    }
+}
+
 #[test]
 fn receiver_with_another_key_than_before_is_refused() {
     let receiver = Receiver::start("127.0.0.1", &[]);

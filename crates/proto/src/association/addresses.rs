@@ -32,7 +32,7 @@ impl Association {
 
     /// Removes the local address `local` from this association. Its paths end, and data in flight on them is retransmitted
     /// on others: [`crate::PathChange::Removed`] follows, at once, or as soon as another address has a confirmed path. The socket may be
-    /// closed when the peer has confirmed the removal, or at once if packets that still arrive there may be lost.
+    /// closed when the peer has confirmed the removal, or as soon as no path is from it if packets that still arrive there may be lost.
     ///
     /// If an uplink gets another address, add the new one first, then remove the former one: the new one is announced from there.
     ///
