@@ -155,6 +155,10 @@ docs: ## generate docs/policies.md, docs/claims.md and docs/conformance.md
 	mv docs/claims.md.new docs/claims.md
 	$(CARGO) xtask conformance --markdown
 
+.PHONY: site
+site: setup ## build the documentation site in target/site/html and check its links
+	@scripts/site
+
 .PHONY: deny
 deny: ## check licences, sources and banned crates (needs: cargo install --locked cargo-deny)
 	$(CARGO) deny --log-level error check bans licenses sources

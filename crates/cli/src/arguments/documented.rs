@@ -5,11 +5,13 @@ use clap::Parser;
 use super::Arguments;
 
 /// Documents with commands for users.
-const PAGES: [&str; 5] = [
+const PAGES: [&str; 7] = [
     include_str!("../../../../README.md"),
     include_str!("../../../../experiments/README.md"),
     include_str!("../../../../docs/event-log.md"),
     include_str!("../../../../docs/troubleshooting.md"),
+    include_str!("../../../../docs/tutorial.md"),
+    include_str!("../../../../docs/how-to.md"),
     include_str!("../../../../docs/add-a-path-scheduler.md"),
 ];
 
@@ -18,6 +20,7 @@ fn commands(page: &str) -> Vec<&str> {
     let blocks = page.split("```sh\n").skip(1);
     let lines = blocks.flat_map(|block| block.split("\n```").next().unwrap_or_default().lines());
     let commands = lines.flat_map(|line| line.split(" #").next().unwrap_or_default().split(" && "));
+    let commands = commands.filter_map(|command| command.split(['<', '>']).next());
     let commands = commands.map(|command| command.trim_end_matches('&').trim());
     commands
         .filter(|command| command.starts_with("anabranch "))

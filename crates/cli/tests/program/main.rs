@@ -18,3 +18,4 @@ mod stalled_reader;
 mod testbed;
 mod trace;
 mod transfer;
+mod tutorial;
