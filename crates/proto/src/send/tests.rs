@@ -1,5 +1,7 @@
 //! Tests of the sender: from a message to the acknowledgement of its last chunk.
 
+mod ahead;
+
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -7,7 +9,7 @@ use core::iter;
 use core::time::Duration;
 
 use anabranch_policy::catalog::SackHandlingChoice;
-use anabranch_policy::stream_scheduler::{FixedMap, FixedMapParameters, RoundRobinPacket};
+use anabranch_policy::stream_scheduler::{FixedMap, FixedMapParameters};
 use anabranch_policy::{
     LossCause, NoParameters, PathFacts, Policy, Reachability, StreamFacts, StreamScheduler,
 };
@@ -17,10 +19,10 @@ use anabranch_types::{
 use anabranch_wire::{DataFlags, ValidSack};
 
 use super::unacknowledged::Unacknowledged;
-use super::{Ahead, SackOutcome, SackWindow, SendError, Sender, SenderConfig};
+use super::{SackOutcome, SackWindow, SendError, Sender, SenderConfig};
+use crate::Message;
 use crate::config::SackWalks;
 use crate::user_data::UserData;
-use crate::{Message, Reliability};
 
 const A: PathId = PathId(0);
 const B: PathId = PathId(1);
@@ -672,87 +674,4 @@ fn million_messages_leave_no_memory_allocated() {
     assert!(app.sender.is_drained());
     assert!(app.sender.scoreboard.capacity_in_bytes() + app.sender.streams.capacity_in_bytes() <= 1_024);
     assert!(size_of::<Sender>() < 576);
-}
-
-/// A per-packet scheduler changes streams after each skipped chunk, because its packet is not known yet.
-#[test]
-fn skipped_messages_are_counted_in_scheduler_order() {
-    let mut sender = Sender::new(config());
-    let mut scheduler = RoundRobinPacket::new(NoParameters);
-    for stream in 0..8 {
-        let message = Message::new(StreamId(stream), vec![7; 500]);
-        sender.enqueue(message, &mut scheduler).expect("room");
-    }
-    sender
-        .send_new(A, 1_000, 1_000, &mut scheduler, NOW)
-        .expect("the first one");
-    scheduler.on_packet_end();
-    let ahead = Ahead {
-        path: B,
-        skip: 2_000,
-        fragment_at: 1_000,
-    };
-    let sent = sender.send_ahead(ahead, 1_000, &mut scheduler, NOW);
-    let Some(UserData::Data(sent)) = sent else {
-        panic!("there is more than is passed over");
-    };
-    assert_eq!(sent.stream, StreamId(5));
-}
-
-/// A FORWARD TSN for the later message would make the receiver take the earlier one for an old message.
-#[test]
-fn unreliable_message_is_not_sent_before_earlier_ones_of_its_stream() {
-    let mut app = Application::new();
-    app.sender.negotiate_reliability(true);
-    app.enqueue(0, 500).expect("room");
-    for stream in [0, 1] {
-        let message = Message::new(StreamId(stream), vec![7; 500]);
-        let message = message.with_reliability(Reliability::Retransmissions(0));
-        app.enqueue_message(message).expect("room");
-    }
-    let ahead = Ahead {
-        path: B,
-        skip: 1,
-        fragment_at: 1_000,
-    };
-    let sent = app.sender.send_ahead(ahead, 1_000, &mut app.scheduler, NOW);
-    let Some(UserData::Data(sent)) = sent else {
-        panic!("the other stream has a message");
-    };
-    assert_eq!(sent.stream, StreamId(1));
-}
-
-/// A receiver can order SSNs only within half of their space.
-#[test]
-fn messages_sent_ahead_stay_within_half_the_ssn_space() {
-    let config = SenderConfig {
-        buffer: 1_000_000,
-        peer_window: 1_000_000,
-        ..config()
-    };
-    let mut app = Application::with(config);
-    for _ in 0..40_000 {
-        app.enqueue(0, 1).unwrap();
-    }
-    let mut leaves_behind = |chunks: u64| {
-        let ahead = Ahead {
-            path: B,
-            skip: chunks * 20,
-            fragment_at: 1_000,
-        };
-        let sent = app.sender.send_ahead(ahead, 1_000, &mut app.scheduler, NOW)?;
-        let UserData::Data(sent) = sent else {
-            panic!("I-DATA was not agreed on")
-        };
-        Some(sent.ssn.0)
-    };
-    assert_eq!(leaves_behind(35_000), None);
-    for number in 32_000..32_768 {
-        assert_eq!(leaves_behind(32_000), Some(number));
-    }
-    assert_eq!(
-        leaves_behind(32_000),
-        None,
-        "half of the space lies between it and the first"
-    );
 }
