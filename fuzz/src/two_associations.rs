@@ -9,11 +9,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use anabranch_proto::{CloseReason, Event, ReceivedMessage, Reliability};
+use anabranch_proto::{AssociationConfig, CloseReason, Event, ReceivedMessage, Reliability};
 use anabranch_types::{AssociationId, Instant, Ppid};
 use anabranch_wire::checksum;
 
-use crate::association::{config, message};
+use crate::association::{self, message};
 use crate::{Choices, Host, InFlight};
 
 /// Steps of one run.
@@ -38,6 +38,22 @@ pub fn exercise(bytes: &[u8]) {
         fixture.step(&mut choices);
     }
     fixture.finish();
+}
+
+/// The configuration of both ends: as that of the target `association`, in some runs with interleaving or data sent ahead.
+fn config(number: u8) -> AssociationConfig {
+    let mut config = association::config(number);
+    let more = [
+        (16, "interleaving", "on"),
+        (128, "path-scheduler", "in-order-arrival"),
+    ];
+    for (_, point, value) in more.iter().filter(|(bit, ..)| number & bit != 0) {
+        config
+            .policies
+            .set(point, value)
+            .expect("a name of the catalogue");
+    }
+    config
 }
 
 struct Fixture {

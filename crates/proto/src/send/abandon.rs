@@ -253,7 +253,6 @@ impl Sender {
             }
             last.payload = Bytes::new();
             last.flags.beginning = false;
-            last.flags.ending = true;
             let tsn = self.scoreboard.put_skipped(last);
             self.partial.make_mut().skipped.insert(tsn.0..tsn.0 + 1);
         }

@@ -287,6 +287,7 @@ impl Sender {
         let room = self.room(max_chunk, fragment_at);
         let piece = self.next_piece(path, room, scheduler)?;
         self.full_piece = room.cut(usize::MAX) as u64;
+        self.put_ends();
         let chunk = self.streams.cut(piece.stream, piece.payload, scheduler);
         Some(self.put(chunk, path, now))
     }
@@ -294,7 +295,6 @@ impl Sender {
     //= rfc9260 3.3.1-12, 3.3.1-13, 6.9-12
     fn put(&mut self, chunk: Chunk, path: PathId, now: Instant) -> UserData<'_> {
         if self.partial.is_active() {
-            self.put_ends();
             self.partial
                 .make_mut()
                 .sent(chunk.message, self.scoreboard.next_tsn());
@@ -447,8 +447,13 @@ impl Sender {
         self.scoreboard.forget(cumulative, |chunk| {
             freed_bytes += chunk.payload_bytes();
             self.streams.acknowledged(chunk, scheduler);
-            if may_abandon && chunk.flags.ending {
-                self.partial.make_mut().remove(chunk.message);
+            if may_abandon {
+                let (line, streams) = (&self.line, &self.streams);
+                let is_cut = |stream| streams.head(stream).is_none_or(|head| head.id != chunk.message);
+                let is_sent = |stream| is_cut(stream) && line.at(line.find_message(chunk.message)).is_none();
+                self.partial
+                    .make_mut()
+                    .acknowledged(chunk.message, cumulative, is_sent);
             }
         });
         if self.partial.has_skipped() {

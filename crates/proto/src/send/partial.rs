@@ -197,6 +197,21 @@ impl Messages {
         }
     }
 
+    /// A chunk of `message` is acknowledged cumulatively, as all up to `cumulative` are. The message is complete with its last chunk,
+    /// which is not the last fragment if that was sent ahead of others. `is_sent` tells whether all of it on that stream was sent.
+    pub(super) fn acknowledged(
+        &mut self,
+        message: MessageId,
+        cumulative: UnwrappedTsn,
+        is_sent: impl FnOnce(StreamId) -> bool,
+    ) {
+        let is_complete =
+            |entry: &Entry| entry.tsns.is_some_and(|(_, last)| last <= cumulative) && is_sent(entry.stream);
+        if self.messages.get(&message).is_some_and(is_complete) {
+            self.remove(message);
+        }
+    }
+
     /// Removes a message that was acknowledged or abandoned.
     pub(super) fn remove(&mut self, message: MessageId) -> Option<Entry> {
         let entry = self.messages.remove(&message)?;

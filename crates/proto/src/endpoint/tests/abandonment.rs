@@ -21,13 +21,22 @@ impl Dice {
     }
 }
 
+/// A packet in flight, and when it arrives.
+struct InFlight {
+    due: Instant,
+    path: PathAddr,
+    bytes: Vec<u8>,
+}
+
 /// Two hosts with two paths that lose, delay and duplicate packets.
 struct Network {
     dice: Dice,
     now: Instant,
     hosts: [Endpoint; 2],
-    inbound: [VecDeque<(PathAddr, Vec<u8>)>; 2],
+    inbound: [VecDeque<InFlight>; 2],
     loss: u64,
+    /// Delay of the path between the second addresses. That of the first ones is zero.
+    delay: Duration,
 }
 
 fn address(host: u8, path: u8) -> SocketAddr {
@@ -50,6 +59,7 @@ impl Network {
             hosts: [host(1), host(2)],
             inbound: Default::default(),
             loss: 0,
+            delay: Duration::ZERO,
         };
         network.hosts[0]
             .connect(START, &[address(2, 0)], config)
@@ -76,14 +86,25 @@ impl Network {
                 }
                 let queue = &mut self.inbound[1 - index];
                 let place = queue.len() - self.dice.below(3).min(queue.len() as u64) as usize;
-                queue.insert(place, (transmit.path.reversed(), bytes.clone()));
+                let is_slow = transmit.path.local == address(index as u8 + 1, 1);
+                let in_flight = || InFlight {
+                    due: self.now + if is_slow { self.delay } else { Duration::ZERO },
+                    path: transmit.path.reversed(),
+                    bytes: bytes.clone(),
+                };
+                queue.insert(place, in_flight());
                 if self.dice.below(50) == 0 {
-                    queue.push_back((transmit.path.reversed(), bytes));
+                    queue.push_back(in_flight());
                 }
             }
         }
         for index in [0, 1] {
-            for (path, bytes) in core::mem::take(&mut self.inbound[index]) {
+            let (due, later) = core::mem::take(&mut self.inbound[index])
+                .into_iter()
+                .partition(|packet| packet.due <= self.now);
+            let due: VecDeque<InFlight> = due;
+            self.inbound[index] = later;
+            for InFlight { path, bytes, .. } in due {
                 self.hosts[index].handle_datagram(self.now, path, Ecn::NotCapable, &bytes);
             }
         }
@@ -154,8 +175,9 @@ impl Log {
 }
 
 /// Plays one network; returns the numbers of messages sent, abandoned and received.
-fn play(seed: u64, config: &AssociationConfig) -> (usize, usize, usize) {
+fn play(seed: u64, config: &AssociationConfig, delay: Duration) -> (usize, usize, usize) {
     let mut network = Network::new(seed, config);
+    network.delay = delay;
     assert!(network.association(0).is_partially_reliable());
     let mut log = Log::default();
     for _ in 0..150 {
@@ -196,24 +218,38 @@ fn play(seed: u64, config: &AssociationConfig) -> (usize, usize, usize) {
     (log.sent.len(), log.abandoned.len(), log.received.len())
 }
 
+fn play_all(base: &AssociationConfig, delay: Duration) {
+    let (mut sent, mut abandoned, mut received) = (0, 0, 0);
+    for seed in 1..=60 {
+        let config = AssociationConfig {
+            send_buffer: [40_000, 400_000][seed as usize % 2],
+            receive_buffer: [60_000, 400_000][seed as usize / 2 % 2],
+            max_message: 30_000,
+            local_sctp_port: None,
+            ..base.clone()
+        };
+        let counts = play(seed, &config, delay);
+        (sent, abandoned, received) = (sent + counts.0, abandoned + counts.1, received + counts.2);
+    }
+    assert!(
+        abandoned > sent / 20 && received > sent / 2,
+        "{sent} {abandoned} {received}"
+    );
+}
+
 #[test]
 fn random_losses_leave_each_message_received_or_abandoned() {
     for base in [unreliable(), interleaving()] {
-        let (mut sent, mut abandoned, mut received) = (0, 0, 0);
-        for seed in 1..=60 {
-            let config = AssociationConfig {
-                send_buffer: [40_000, 400_000][seed as usize % 2],
-                receive_buffer: [60_000, 400_000][seed as usize / 2 % 2],
-                max_message: 30_000,
-                local_sctp_port: None,
-                ..base.clone()
-            };
-            let counts = play(seed, &config);
-            (sent, abandoned, received) = (sent + counts.0, abandoned + counts.1, received + counts.2);
-        }
-        assert!(
-            abandoned > sent / 20 && received > sent / 2,
-            "{sent} {abandoned} {received}"
-        );
+        play_all(&base, Duration::ZERO);
+    }
+}
+
+/// The slow path carries later messages than the fast one, so that TSNs are not in the order of messages.
+#[test]
+fn messages_sent_ahead_are_received_or_abandoned() {
+    for mut base in [unreliable(), interleaving()] {
+        let scheduler = ("path-scheduler", "in-order-arrival");
+        base.policies.set(scheduler.0, scheduler.1).expect("an algorithm");
+        play_all(&base, Duration::from_millis(100));
     }
 }

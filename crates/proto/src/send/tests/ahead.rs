@@ -6,6 +6,8 @@ use super::*;
 use crate::Reliability;
 use crate::send::Ahead;
 
+const LIFETIME: Duration = Duration::from_millis(50);
+
 /// A per-packet scheduler changes streams after each skipped chunk, because its packet is not known yet.
 #[test]
 fn skipped_messages_are_counted_in_scheduler_order() {
@@ -87,4 +89,79 @@ fn messages_sent_ahead_stay_within_half_the_ssn_space() {
         None,
         "half of the space lies between it and the first"
     );
+}
+
+fn ahead(skip: u64) -> Ahead {
+    Ahead {
+        path: B,
+        skip,
+        fragment_at: 1_000,
+    }
+}
+
+/// The TSN of the next chunk, with at least `skip` bytes of others in front of it.
+fn send_ahead(app: &mut Application, skip: u64) -> Option<UnwrappedTsn> {
+    let next = app.sender.next_tsn();
+    app.sender
+        .send_ahead(ahead(skip), 1_000, &mut app.scheduler, NOW)?;
+    Some(next)
+}
+
+/// Starts all lifetimes, and lets them end.
+fn let_lifetimes_end(app: &mut Application) {
+    app.sender.expire(&mut app.scheduler, NOW);
+    app.sender.expire(&mut app.scheduler, NOW + LIFETIME);
+}
+
+fn short_lived(stream: u16, length: usize) -> Message {
+    Message::new(StreamId(stream), vec![7; length]).with_reliability(Reliability::Lifetime(LIFETIME))
+}
+
+/// The placeholder of an abandoned message is its end, unless its last fragment was sent.
+#[test]
+fn message_abandoned_after_its_last_fragment_ends_once() {
+    let mut app = interleaving(100_000);
+    app.sender.negotiate_reliability(true);
+    app.enqueue_message(short_lived(0, 2_500)).expect("room");
+    assert_eq!(send_ahead(&mut app, 2_000), Some(nth(1)), "the last of three");
+    let_lifetimes_end(&mut app);
+    assert_eq!(app.sender.next_tsn(), nth(3), "a TSN for the rest");
+    app.receive_sack(2, 100_000);
+    assert!(app.sender.is_drained());
+    app.enqueue(0, 100).expect("room");
+    app.receive_sack(2, 100_000);
+}
+
+/// The acknowledgement of its last fragment does not make a message complete.
+#[test]
+fn message_with_an_acknowledged_last_fragment_still_expires() {
+    let mut app = interleaving(100_000);
+    app.sender.negotiate_reliability(true);
+    let message = app.enqueue_message(short_lived(0, 2_500)).expect("room");
+    send_ahead(&mut app, 2_000).expect("the last of three");
+    app.receive_sack(1, 100_000);
+    let_lifetimes_end(&mut app);
+    let abandoned = app.sender.next_abandoned().expect("it is abandoned");
+    assert_eq!((abandoned.message, abandoned.sent), (message, true));
+    app.receive_sack(2, 100_000);
+    assert!(app.sender.is_drained());
+}
+
+/// A FORWARD TSN for the later message would make the receiver take the earlier one for an old message.
+#[test]
+fn placeholder_comes_behind_earlier_messages_of_its_stream() {
+    let mut app = Application::new();
+    app.sender.negotiate_reliability(true);
+    app.enqueue(0, 500).expect("room");
+    app.enqueue_message(short_lived(0, 500)).expect("room");
+    app.enqueue(1, 500).expect("room");
+    assert_eq!(send_ahead(&mut app, 1_000), Some(nth(1)), "that of stream 1");
+    let_lifetimes_end(&mut app);
+    assert_eq!(app.sender.next_tsn(), nth(2), "the placeholder waits");
+    assert_eq!(send_ahead(&mut app, 0), Some(nth(2)), "the first message");
+    app.receive_sack(1, 60_000);
+    app.sender.expire(&mut app.scheduler, NOW + LIFETIME);
+    assert_eq!(app.sender.advanced_point(), None, "the first message may arrive");
+    app.receive_sack(2, 60_000);
+    assert_eq!(app.sender.advanced_point(), Some(nth(3)));
 }
