@@ -348,10 +348,6 @@ impl App {
     fn speak(&mut self, association: &mut Association, reset: &[StreamId]) {
         while self.sent < self.workload.count {
             if self.resets && self.sent >= self.workload.count / 2 {
-                // If it arrives before lost data, usrsctp performs it only with the next DATA chunk, which waits for it.
-                if !association.is_flushed() {
-                    return;
-                }
                 self.resets = false;
                 let reset = Reconfiguration::ResetOutbound(Vec::new());
                 association.reconfigure(reset).expect("the peer supports it");

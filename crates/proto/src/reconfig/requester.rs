@@ -1,6 +1,7 @@
 //! Own requests (RFC 6525 §5.1). One is outstanding at a time, and is repeated until the peer has answered it.
 //!
-//! A request to reset outbound streams holds later messages of these streams back, and waits until the earlier ones have TSNs.
+//! A request to reset outbound streams holds later messages of these streams back, and waits until the earlier ones are acknowledged. RFC 6525
+//! §5.1.2 permits that, and some peers perform a reset that has overtaken data only when further data arrives.
 
 use alloc::collections::VecDeque;
 
@@ -10,6 +11,7 @@ use anabranch_wire::{OutboundReConfig, PacketBuilder, ReConfigResponse, ReConfig
 use super::{Reconfiguration, ReconfigurationError};
 use crate::association::{Event, Events};
 use crate::path::PathSet;
+use crate::send::HoldId;
 use crate::transfer::{Effects, Transfer};
 
 /// Maximum number of requests that wait for an earlier one.
@@ -21,6 +23,42 @@ struct Wanted {
     change: Reconfiguration,
     /// The number of the peer's request that this one answers.
     answers: Option<ReConfigNumber>,
+    /// The messages that it holds back.
+    hold: Option<HoldId>,
+    /// The last TSN before a reset of outbound streams, from when all earlier messages have been sent.
+    behind: Option<UnwrappedTsn>,
+}
+
+impl Wanted {
+    fn new(change: Reconfiguration, answers: Option<ReConfigNumber>, transfer: &mut Transfer) -> Self {
+        Self {
+            hold: hold(&change, transfer),
+            change,
+            answers,
+            behind: None,
+        }
+    }
+
+    //= rfc6525 5.1.4-1
+    /// Whether nothing has to come before it.
+    fn is_ready(&mut self, transfer: &Transfer) -> bool {
+        let sender = &transfer.sender;
+        match &self.change {
+            Reconfiguration::ResetOutbound(streams) => {
+                if !sender.has_sent_all_on(streams) {
+                    return false;
+                }
+                let last = || {
+                    sender
+                        .last_outstanding_on(streams)
+                        .unwrap_or_else(|| sender.cumulative())
+                };
+                *self.behind.get_or_insert_with(last) <= sender.cumulative()
+            }
+            Reconfiguration::ResetAssociation => sender.has_sent_all_on(&[]) && !sender.has_outstanding(),
+            _ => true,
+        }
+    }
 }
 
 /// The request that waits for its answer.
@@ -28,8 +66,6 @@ struct Wanted {
 struct Outstanding {
     wanted: Wanted,
     number: ReConfigNumber,
-    /// The last TSN before it.
-    last: UnwrappedTsn,
     chunk: OutboundReConfig,
     /// Whether it is to be sent, for the first time or again.
     is_due: bool,
@@ -68,11 +104,7 @@ impl Requester {
         if !self.has_room() || (holds(&change) && self.holds()) {
             return Err(ReconfigurationError::InProgress);
         }
-        hold(&change, transfer);
-        self.waiting.push_back(Wanted {
-            change,
-            answers: None,
-        });
+        self.waiting.push_back(Wanted::new(change, None, transfer));
         Ok(())
     }
 
@@ -89,11 +121,8 @@ impl Requester {
         number: ReConfigNumber,
         transfer: &mut Transfer,
     ) {
-        hold(&change, transfer);
-        self.waiting.push_front(Wanted {
-            change,
-            answers: Some(number),
-        });
+        self.waiting
+            .push_front(Wanted::new(change, Some(number), transfer));
     }
 
     /// Whether a request to reset inbound streams is outstanding, which the peer's own reset answers.
@@ -163,15 +192,8 @@ impl Requester {
         if self.outstanding.is_some() {
             return;
         }
-        let is_ready = match self.waiting.front().map(|wanted| &wanted.change) {
-            None => return,
-            Some(Reconfiguration::ResetOutbound(streams)) => transfer.sender.has_sent_all_on(streams),
-            Some(Reconfiguration::ResetAssociation) => {
-                transfer.sender.has_sent_all_on(&[]) && !transfer.sender.has_outstanding()
-            }
-            Some(_) => true,
-        };
-        if !is_ready {
+        let is_ready = |wanted: &mut Wanted| wanted.is_ready(transfer);
+        if !self.waiting.front_mut().is_some_and(is_ready) {
             return;
         }
         let Some(wanted) = self.waiting.pop_front() else {
@@ -194,7 +216,6 @@ impl Requester {
         self.outstanding = Some(Outstanding {
             wanted,
             number,
-            last: last_tsn,
             chunk,
             is_due: true,
             is_in_progress: false,
@@ -309,21 +330,14 @@ impl Requester {
         else {
             return;
         };
-        let change = outstanding.wanted.change;
+        let Wanted { change, hold, .. } = outstanding.wanted;
         let is_success = matches!(result, ReConfigResult::Performed | ReConfigResult::NothingToDo);
         let accepted = is_success && (next.is_some() || change != Reconfiguration::ResetAssociation);
         match &change {
-            Reconfiguration::ResetOutbound(streams) => {
-                if accepted {
-                    transfer.sender.note_received_through(outstanding.last);
-                }
-                transfer.end_hold(accepted.then_some(&streams[..]));
-            }
             Reconfiguration::ResetAssociation => {
                 if let Some((sender, receiver)) = next.filter(|_| accepted) {
                     transfer.renumber(receiver, sender);
                 }
-                transfer.end_hold(accepted.then_some(&[][..]));
             }
             Reconfiguration::AddOutbound(count) if accepted => {
                 transfer.sender.add_streams(*count);
@@ -334,17 +348,24 @@ impl Requester {
             }
             _ => {}
         }
+        if let Some(hold) = hold {
+            let reset = match &change {
+                Reconfiguration::ResetOutbound(streams) => &streams[..],
+                _ => &[],
+            };
+            transfer.end_hold(hold, accepted.then_some(reset));
+        }
         events.push(Event::Reconfigured { change, accepted });
     }
 }
 
 //= rfc6525 5.1.2-1, 5.1.4-2
 /// Holds messages back that have to wait for the request.
-fn hold(change: &Reconfiguration, transfer: &mut Transfer) {
+fn hold(change: &Reconfiguration, transfer: &mut Transfer) -> Option<HoldId> {
     match change {
-        Reconfiguration::ResetOutbound(streams) => transfer.sender.hold(streams),
-        Reconfiguration::ResetAssociation => transfer.sender.hold(&[]),
-        _ => {}
+        Reconfiguration::ResetOutbound(streams) => Some(transfer.sender.hold(streams)),
+        Reconfiguration::ResetAssociation => Some(transfer.sender.hold(&[])),
+        _ => None,
     }
 }
 

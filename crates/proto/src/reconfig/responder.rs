@@ -13,6 +13,7 @@ use super::requester::Requester;
 use super::{Limits, MAX_LISTED, Reconfiguration};
 use crate::association::{Event, Events};
 use crate::path::PathSet;
+use crate::send::HoldId;
 use crate::transfer::Transfer;
 
 /// The answer to a request.
@@ -33,6 +34,7 @@ enum Deferred {
     },
     ResetAssociation {
         number: ReConfigNumber,
+        hold: HoldId,
     },
 }
 
@@ -156,7 +158,7 @@ impl Responder {
                 streams: streams.clone(),
             })),
             Request::ResetIncoming { number, streams } => {
-                reset_outbound(*number, streams, transfer, requester)
+                Some(reset_outbound(*number, streams, transfer, requester))
             }
             Request::ResetAssociation { number } => {
                 if requester.is_resetting_association() {
@@ -166,11 +168,14 @@ impl Responder {
                 if requester.holds() {
                     return None;
                 }
-                let result = self.defer(Deferred::ResetAssociation { number: *number });
-                if result == ReConfigResult::InProgress {
-                    transfer.sender.hold(&[]);
+                if self.deferred.is_some() {
+                    return Some(ReConfigResult::RequestInProgress);
                 }
-                Some(result)
+                let hold = transfer.sender.hold(&[]);
+                Some(self.defer(Deferred::ResetAssociation {
+                    number: *number,
+                    hold,
+                }))
             }
             Request::AddOutgoing { count: 0, .. } | Request::AddIncoming { count: 0, .. } => {
                 Some(ReConfigResult::NothingToDo)
@@ -223,7 +228,7 @@ impl Responder {
                 });
                 (*number, None)
             }
-            Some(Deferred::ResetAssociation { number }) => {
+            Some(Deferred::ResetAssociation { number, hold }) => {
                 let is_ready = transfer.sender.has_sent_all_on(&[]) && !transfer.sender.has_outstanding();
                 if !is_ready || transfer.receiver.readable() || events.has_reset() {
                     return;
@@ -233,7 +238,7 @@ impl Responder {
                 let theirs = transfer.receiver.cumulative() + (1 + (1 << 31));
                 let ours = (transfer.sender.next_tsn() + (1 << 31)).wrap();
                 transfer.renumber(ours, theirs);
-                transfer.end_hold(Some(&[]));
+                transfer.end_hold(*hold, Some(&[]));
                 events.push(Event::AssociationReset);
                 (*number, Some((ours, theirs)))
             }
@@ -278,40 +283,35 @@ fn exist(streams: &[StreamId], count: u16) -> bool {
 }
 
 //= rfc6525 5.2.3-1, 5.2.3-2, 5.2.3-3, 5.2.3-4
-/// Handles a request to reset outbound streams. `None` if it has to be repeated, because a request of our own comes first.
+/// Handles a request to reset outbound streams.
 fn reset_outbound(
     number: ReConfigNumber,
     streams: &[StreamId],
     transfer: &mut Transfer,
     requester: &mut Requester,
-) -> Option<ReConfigResult> {
+) -> ReConfigResult {
     if !exist(streams, transfer.sender.stream_count()) {
-        return Some(ReConfigResult::WrongSsn);
+        return ReConfigResult::WrongSsn;
     }
     // The request in answer lists them, and has to fit into any packet.
     if streams.len() > MAX_LISTED {
-        return Some(ReConfigResult::Denied);
+        return ReConfigResult::Denied;
     }
     if requester.is_resetting(streams) || transfer.sender.is_unused(streams) {
-        return Some(ReConfigResult::NothingToDo);
+        return ReConfigResult::NothingToDo;
     }
     if requester.wants_association_reset() || !requester.has_room() {
-        return Some(ReConfigResult::RequestInProgress);
-    }
-    let (waits, holds) = (requester.waits_for_reset(), requester.holds());
-    if holds {
-        // Our hold ends only when the peer has answered the request that is in flight. If that is to reset its streams, it may wait too.
-        return waits.then_some(ReConfigResult::RequestInProgress);
+        return ReConfigResult::RequestInProgress;
     }
     let change = Reconfiguration::ResetOutbound(streams.to_vec());
     requester.answer(change, number, transfer);
     // The peer sends no request of its own while it waits for an answer, and ours waits for that request: it is told that the reset
     // will come.
-    Some(if waits {
+    if requester.waits_for_reset() {
         ReConfigResult::Performed
     } else {
         ReConfigResult::InProgress
-    })
+    }
 }
 
 //= rfc6525 5.2.6-1, 5.2.6-2

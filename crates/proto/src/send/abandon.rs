@@ -297,8 +297,7 @@ impl Sender {
         let mut reached = self.cumulative();
         for tsn in reached.next().0..=point.0 {
             let abandoned = self.partial.skipped.contains(tsn).then_some(UnwrappedTsn(tsn));
-            let unknown = abandoned.filter(|tsn| *tsn > self.partial.received_through);
-            let chunk = unknown.and_then(|tsn| self.scoreboard.chunk(tsn));
+            let chunk = abandoned.and_then(|tsn| self.scoreboard.chunk(tsn));
             let Some(entry) = chunk.and_then(entry) else {
                 reached = UnwrappedTsn(tsn);
                 continue;

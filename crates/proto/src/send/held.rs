@@ -11,10 +11,22 @@ use super::streams::Streams;
 
 /// Messages that are held back. Takes no memory while there are none.
 #[derive(Debug, Default)]
-pub(super) struct Held(Option<Box<Hold>>);
+pub(super) struct Held(Option<Box<Holds>>);
+
+/// The holds, at most one for each request that waits or is in flight.
+#[derive(Debug, Default)]
+struct Holds {
+    list: Vec<Hold>,
+    next: HoldId,
+}
+
+/// Names a hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct HoldId(u32);
 
 #[derive(Debug)]
 struct Hold {
+    id: HoldId,
     /// The streams; all if there are none.
     streams: Vec<StreamId>,
     /// The first message that is held back.
@@ -25,7 +37,26 @@ impl Held {
     /// Whether the message is held back.
     #[inline]
     pub(super) fn has(&self, stream: StreamId, waiting: &Waiting) -> bool {
-        self.0.as_deref().is_some_and(|hold| hold.has(stream, waiting.id))
+        let has = |holds: &Holds| holds.list.iter().any(|hold| hold.has(stream, waiting.id));
+        self.0.as_deref().is_some_and(has)
+    }
+
+    fn add(&mut self, streams: Vec<StreamId>, from: MessageId) -> HoldId {
+        let Holds { list, next } = &mut **self.0.get_or_insert_default();
+        let id = *next;
+        next.0 = next.0.wrapping_add(1);
+        list.push(Hold { id, streams, from });
+        id
+    }
+
+    fn remove(&mut self, id: HoldId) -> Option<Hold> {
+        let list = &mut self.0.as_deref_mut()?.list;
+        let at = list.iter().position(|hold| hold.id == id)?;
+        let removed = list.swap_remove(at);
+        if list.is_empty() {
+            self.0 = None;
+        }
+        Some(removed)
     }
 }
 
@@ -38,12 +69,9 @@ impl Hold {
 impl Streams {
     //= rfc6525 5.1.2-1
     /// Holds messages back that are queued on `streams` from now on, or on all if none is listed.
-    pub(super) fn hold(&mut self, streams: &[StreamId]) {
-        let hold = Hold {
-            streams: streams.to_vec(),
-            from: self.next_message(),
-        };
-        self.held = Held(Some(Box::new(hold)));
+    pub(super) fn hold(&mut self, streams: &[StreamId]) -> HoldId {
+        let from = self.next_message();
+        self.held.add(streams.to_vec(), from)
     }
 
     /// Whether all messages on `streams`, or on all if none is listed, have begun, except those that are held back.
@@ -67,8 +95,13 @@ impl Streams {
     }
 
     //= rfc6525 5.2.7-5
-    /// Ends the hold. If the streams of `reset` were reset, or all for an empty list, they restart.
-    pub(super) fn end_hold(&mut self, reset: Option<&[StreamId]>, scheduler: &mut dyn StreamScheduler) {
+    /// Ends a hold. If the streams of `reset` were reset, or all for an empty list, they restart.
+    pub(super) fn end_hold(
+        &mut self,
+        hold: HoldId,
+        reset: Option<&[StreamId]>,
+        scheduler: &mut dyn StreamScheduler,
+    ) {
         let used = self.used();
         let all = (0..used).map(StreamId);
         match reset {
@@ -76,7 +109,9 @@ impl Streams {
             Some(streams) => streams.iter().for_each(|stream| self.begin_anew(*stream)),
             None => {}
         }
-        let Some(hold) = self.held.0.take() else { return };
+        let Some(hold) = self.held.remove(hold) else {
+            return;
+        };
         let is_meant = |stream: &StreamId| hold.streams.is_empty() || hold.streams.contains(stream);
         all.filter(is_meant)
             .for_each(|stream| self.tell_if_ready(stream, scheduler));

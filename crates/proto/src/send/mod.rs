@@ -34,6 +34,7 @@ use anabranch_wire::ValidSack;
 pub(crate) use self::abandon::Forward;
 pub(crate) use self::ahead::Ahead;
 pub use self::error::SendError;
+pub(crate) use self::held::HoldId;
 pub(crate) use self::partial::Abandoned;
 pub use self::partial::Abandonments;
 pub(crate) use self::scoreboard::{Lost, SackWindow};

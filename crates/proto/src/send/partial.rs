@@ -130,8 +130,6 @@ pub(super) struct Messages {
     pub(super) ends: VecDeque<Chunk>,
     /// Abandoned TSNs above the cumulative TSN ack point.
     pub(super) skipped: IntervalSet,
-    /// The peer has received all up to this TSN, as it has reset streams behind it (RFC 6525 §5.2.2).
-    pub(super) received_through: UnwrappedTsn,
     pub(super) counts: Abandonments,
     pub(super) streams: BTreeMap<StreamId, Abandonments>,
     unreported: VecDeque<Abandoned>,
@@ -150,7 +148,6 @@ impl Idle for Messages {
         self.messages.is_empty()
             && self.ends.is_empty()
             && self.skipped.is_empty()
-            && self.received_through == UnwrappedTsn(0)
             && self.counts == Abandonments::default()
     }
 }
@@ -164,7 +161,6 @@ impl Messages {
         facts_are_stale: false,
         ends: VecDeque::new(),
         skipped: IntervalSet::new(),
-        received_through: UnwrappedTsn(0),
         counts: Abandonments { unsent: 0, sent: 0 },
         streams: BTreeMap::new(),
         unreported: VecDeque::new(),

@@ -3,7 +3,7 @@
 use anabranch_policy::StreamScheduler;
 use anabranch_types::{StreamId, Tsn, UnwrappedTsn};
 
-use super::Sender;
+use super::{HoldId, Sender};
 
 impl Sender {
     /// Number of outbound streams.
@@ -18,8 +18,8 @@ impl Sender {
     }
 
     /// Holds messages back that are queued on `streams` from now on, or on all if none is listed.
-    pub(crate) fn hold(&mut self, streams: &[StreamId]) {
-        self.streams.hold(streams);
+    pub(crate) fn hold(&mut self, streams: &[StreamId]) -> HoldId {
+        self.streams.hold(streams)
     }
 
     /// Whether all messages on `streams`, or on all if none is listed, that are not held back have TSNs.
@@ -34,17 +34,21 @@ impl Sender {
         self.streams.is_unused(streams)
     }
 
-    /// Ends the hold. If the streams of `reset` were reset, or all for an empty list, they restart.
-    pub(crate) fn end_hold(&mut self, reset: Option<&[StreamId]>, scheduler: &mut dyn StreamScheduler) {
-        self.streams.end_hold(reset, scheduler);
+    /// The last TSN on `streams`, or on any if none is listed, that is not acknowledged cumulatively. Visits all records, so it is asked
+    /// once for each reset.
+    pub(crate) fn last_outstanding_on(&self, streams: &[StreamId]) -> Option<UnwrappedTsn> {
+        let is_meant = |stream: StreamId| streams.is_empty() || streams.contains(&stream);
+        self.scoreboard.last_of(|chunk| is_meant(chunk.stream))
     }
 
-    /// The peer has received all up to `last`, so a FORWARD TSN need not name messages before: their numbers would be mistaken for new
-    /// ones.
-    pub(crate) fn note_received_through(&mut self, last: UnwrappedTsn) {
-        if self.partially_reliable {
-            self.partial.make_mut().received_through = last;
-        }
+    /// Ends a hold. If the streams of `reset` were reset, or all for an empty list, they restart.
+    pub(crate) fn end_hold(
+        &mut self,
+        hold: HoldId,
+        reset: Option<&[StreamId]>,
+        scheduler: &mut dyn StreamScheduler,
+    ) {
+        self.streams.end_hold(hold, reset, scheduler);
     }
 
     /// Continues with TSN `next`. Nothing may be outstanding.

@@ -3,12 +3,13 @@
 use anabranch_types::{StreamId, Tsn};
 
 use super::{Forwarding, Transfer};
+use crate::send::HoldId;
 
 impl Transfer {
     /// Releases messages that were held back. If the streams of `reset` were reset, or all for an empty list, they restart.
-    pub(crate) fn end_hold(&mut self, reset: Option<&[StreamId]>) {
+    pub(crate) fn end_hold(&mut self, hold: HoldId, reset: Option<&[StreamId]>) {
         let scheduler = &mut *self.policies.stream_scheduler;
-        self.sender.end_hold(reset, scheduler);
+        self.sender.end_hold(hold, reset, scheduler);
         self.policies.burst.on_transmission_opportunity();
     }
 

@@ -228,18 +228,37 @@ fn inbound_resets_of_both_ends_at_once_succeed() {
     assert!(events(&mut endpoint).contains(&accepted));
 }
 
-/// Messages are held back for one reset at a time. Each end would wait for the request of the other.
+/// Each end would wait for the request of the other if the one of the peer had to wait until ours are answered.
 #[test]
-fn inbound_reset_is_refused_while_another_reset_waits_for_the_peer() {
+fn inbound_reset_is_granted_while_another_reset_waits_for_the_peer() {
     let mut endpoint = endpoint_with(reconfigurable());
     let tag = accept_reconfiguring_peer(&mut endpoint);
     let tsn = send_first(&mut endpoint);
     deliver(&mut endpoint, START, peer(2), tag, &sack(tsn));
     request(&mut endpoint, Reconfiguration::ResetInbound(vec![FIRST])).expect("it is open");
     poll_packets(&mut endpoint, START);
-    request(&mut endpoint, Reconfiguration::ResetOutbound(vec![FIRST])).expect("it is open");
+    request(&mut endpoint, Reconfiguration::ResetOutbound(Vec::new())).expect("it is open");
     let packets = deliver(&mut endpoint, START, peer(2), tag, &reset_incoming(1));
-    assert_eq!(requests(&packets), ["RE-CONFIG [response seq=1 result=4]"]);
+    assert_eq!(requests(&packets), ["RE-CONFIG [response seq=1 result=1]"]);
+    let mut next = tsn;
+    for streams in ["0", "all"] {
+        let done = response(next, ReConfigResult::Performed);
+        let packets = deliver(&mut endpoint, START, peer(2), tag, &done);
+        next = next.wrapping_add(1);
+        let expected = format!("RE-CONFIG [reset-outgoing seq={next} resp=1 last={tsn} streams={streams}]");
+        assert_eq!(requests(&packets), [expected]);
+    }
+    let id = endpoint.associations().next().expect("it lives").id();
+    let mut association = endpoint.association_mut(id).expect("it lives");
+    association.send(Message::new(FIRST, "hello")).expect("room");
+    drop(association);
+    assert!(
+        poll_packets(&mut endpoint, START).is_empty(),
+        "it waits for the second"
+    );
+    let done = response(next, ReConfigResult::Performed);
+    let packets = deliver(&mut endpoint, START, peer(2), tag, &done);
+    assert_eq!(data(&packets), [(tsn.wrapping_add(1), 0, 0)]);
 }
 
 #[test]
@@ -281,9 +300,9 @@ fn association_reset_whose_answer_was_late_keeps_what_has_arrived() {
     assert_eq!(receive_all(&mut endpoint), 1, "TSN 2 is next");
 }
 
-/// The peer has abandoned messages in mind by stream and number, which would be those of new messages.
+/// A FORWARD TSN names abandoned messages by stream and number, which would be those of new messages after the reset.
 #[test]
-fn forward_tsn_after_a_reset_names_no_message_of_before() {
+fn outbound_reset_waits_until_the_peer_has_skipped_abandoned_messages() {
     let config = AssociationConfig {
         partial_reliability: true,
         ..reconfigurable()
@@ -311,19 +330,12 @@ fn forward_tsn_after_a_reset_names_no_message_of_before() {
         panic!("one chunk, not {sent:?}");
     };
     request(&mut endpoint, Reconfiguration::ResetOutbound(vec![FIRST])).expect("it is open");
-    poll_packets(&mut endpoint, START);
-    // The SACK was lost.
-    deliver(
-        &mut endpoint,
-        START,
-        peer(2),
-        tag,
-        &response(tsn, ReConfigResult::Performed),
-    );
     let mut forwards = Vec::new();
     while let Some(due) = endpoint.poll_timeout().filter(|_| forwards.is_empty()) {
         endpoint.handle_timeout(due);
-        for bytes in poll_packets(&mut endpoint, due) {
+        let packets = poll_packets(&mut endpoint, due);
+        assert!(requests(&packets).is_empty(), "{packets:?}");
+        for bytes in packets {
             let packet = Packet::parse(&bytes).expect("a packet in order");
             for chunk in packet.chunks().flatten().flat_map(RawChunk::decode) {
                 if let Chunk::ForwardTsn(chunk) = chunk {
@@ -332,5 +344,7 @@ fn forward_tsn_after_a_reset_names_no_message_of_before() {
             }
         }
     }
-    assert_eq!(forwards, [(tsn, 0)]);
+    assert_eq!(forwards, [(tsn, 1)]);
+    let packets = deliver(&mut endpoint, START, peer(2), tag, &sack(tsn));
+    assert!(requests(&packets)[0].contains("reset-outgoing"), "{packets:?}");
 }

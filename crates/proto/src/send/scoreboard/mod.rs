@@ -218,6 +218,12 @@ impl Scoreboard {
         }
     }
 
+    /// The last TSN with a record whose chunk is meant.
+    pub(super) fn last_of(&self, is_meant: impl Fn(&Chunk) -> bool) -> Option<UnwrappedTsn> {
+        let meant = self.ring.iter().filter(|(_, sent)| is_meant(&sent.chunk));
+        meant.last().map(|(tsn, _)| tsn)
+    }
+
     /// Effects of the last SACK on each path, in the order of path ids.
     pub(super) fn path_acks(&self) -> &[PathAck] {
         self.path_acks.as_slice()
