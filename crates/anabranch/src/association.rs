@@ -37,16 +37,19 @@ impl Association {
         Self(Arc::new(Handle { shared, signals, id }))
     }
 
-    /// Waits for the end of the handshake.
-    pub(crate) async fn connected(self) -> Result<Self, ConnectError> {
+    /// Waits for the end of the handshake that [`Endpoint::begin`](crate::Endpoint::begin) began. Other associations are established.
+    ///
+    /// # Errors
+    ///
+    /// As [`Endpoint::connect`](crate::Endpoint::connect).
+    pub async fn established(&self) -> Result<(), ConnectError> {
         let signals = &self.0.signals;
         let outcome = until(&signals.progress, || match signals.ended() {
             _ if signals.is_connected() => Some(Ok(())),
             Some(reason) => Some(Err(ConnectError::from(reason.clone()))),
             None => None,
         });
-        outcome.await?;
-        Ok(self)
+        outcome.await
     }
 
     /// Sends a message, waiting while the send buffer is full. When this returns the message is in the send buffer, not

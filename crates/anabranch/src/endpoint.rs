@@ -182,8 +182,45 @@ impl Endpoint {
         within.unwrap_or(Err(ConnectError::NoAnswer))
     }
 
+    /// As [`connect_with`](Self::connect_with), without waiting: messages can be sent at once and wait in the send buffer until the peer
+    /// has answered. [`Association::established`] waits for that. The [time to connect](EndpointBuilder::connect_timeout) does not count.
+    ///
+    /// # Errors
+    ///
+    /// The addresses or the configuration are not valid, or the endpoint is closed, or it encrypts:
+    /// [`ConnectError::HandshakeFirst`].
+    pub fn begin(
+        &self,
+        remotes: &[SocketAddr],
+        config: &AssociationConfig,
+    ) -> Result<Association, ConnectError> {
+        if self.0.shared.seal.is_some() {
+            return Err(ConnectError::HandshakeFirst);
+        }
+        let config = self.0.limits.apply(config.clone());
+        self.start(Channel::NONE, remotes, &config)
+    }
+
+    /// Accepts associations with this configuration from now on; with `None`, none. Those that wait to be accepted stay.
+    pub fn accept_with(&self, config: Option<AssociationConfig>) {
+        let config = config.map(|config| self.0.limits.apply(config));
+        self.0.shared.command(|state| state.core.set_accept(config));
+    }
+
     /// Sets up an association through `channel`.
     async fn set_up(
+        &self,
+        channel: Channel<'_>,
+        remotes: &[SocketAddr],
+        config: &AssociationConfig,
+    ) -> Result<Association, ConnectError> {
+        let association = self.start(channel, remotes, config)?;
+        association.established().await?;
+        Ok(association)
+    }
+
+    /// Begins to set up an association.
+    fn start(
         &self,
         channel: Channel<'_>,
         remotes: &[SocketAddr],
@@ -196,9 +233,7 @@ impl Endpoint {
             }
             Ok(state.connect(shared.now(), channel, remotes, config)?)
         })?;
-        Association::new(Arc::clone(shared), id, signals)
-            .connected()
-            .await
+        Ok(Association::new(Arc::clone(shared), id, signals))
     }
 
     /// The next association that a peer set up and that has not failed since; `None` when the endpoint is closed.

@@ -2,9 +2,9 @@
 
 use std::sync::mpsc;
 
-use anabranch::{Message, Readiness, StreamId, TryRecvError, TrySendError};
+use anabranch::{AssociationConfig, ConnectError, Message, Readiness, StreamId, TryRecvError, TrySendError};
 
-use crate::common::{in_time, pair, text};
+use crate::common::{client, in_time, next, pair, server, text};
 
 #[tokio::test]
 async fn hook_tells_of_messages_and_of_the_end() {
@@ -56,6 +56,37 @@ async fn ports_and_streams_of_both_ends_match() {
         assert_eq!(bob.sctp_ports(), (theirs, ours));
         assert_eq!(bob.streams(), (inbound, outbound));
         assert!(theirs > 0 && outbound > 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn message_sent_before_the_handshake_ends_arrives() {
+    in_time(async {
+        let (client, server) = (client(&["127.0.0.1:0"]).await, server(&["127.0.0.1:0"]).await);
+        let alice = client
+            .begin(&server.local_addrs(), &AssociationConfig::default())
+            .unwrap();
+        alice.try_send(text("early")).unwrap();
+        let bob = server.accept().await.unwrap();
+        assert_eq!(next(&bob).await.payload, "early");
+        alice.established().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn endpoint_accepts_from_when_it_is_told_until_it_is_told_otherwise() {
+    in_time(async {
+        let (alice, bob) = (client(&["127.0.0.1:0"]).await, client(&["127.0.0.1:0"]).await);
+        let addresses = bob.local_addrs();
+        let refused = |result| matches!(result, Err(ConnectError::Failed(_) | ConnectError::Refused));
+        assert!(refused(alice.connect(&addresses[..]).await));
+        bob.accept_with(Some(AssociationConfig::default()));
+        let (ours, theirs) = tokio::join!(alice.connect(&addresses[..]), bob.accept());
+        assert!(ours.is_ok() && theirs.is_some());
+        bob.accept_with(None);
+        assert!(refused(alice.connect(&addresses[..]).await));
     })
     .await;
 }

@@ -116,6 +116,14 @@ impl Endpoint {
         }
     }
 
+    /// Accepts associations with this configuration from now on; with `None`, none.
+    pub fn set_accept(&mut self, accept: Option<AssociationConfig>) {
+        let declares = |config: &AssociationConfig| config.zero_checksum.is_some();
+        self.accepts_zero_checksums |= accept.as_ref().is_some_and(declares);
+        self.accept = accept.clone().map(Arc::new);
+        self.config.accept = accept;
+    }
+
     /// Counters of packets that belong to no association.
     #[must_use]
     pub const fn counters(&self) -> EndpointCounters {
