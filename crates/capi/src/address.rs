@@ -60,6 +60,24 @@ pub(crate) fn read_packed(mut bytes: &[u8], count: usize) -> Result<Vec<SocketAd
     Ok(addresses)
 }
 
+/// Reads all addresses that lie behind one another, at least one.
+///
+/// # Errors
+///
+/// As [`read`].
+pub(crate) fn read_all(mut bytes: &[u8]) -> Result<Vec<SocketAddr>, Errno> {
+    let mut addresses = Vec::new();
+    while let Some(family) = bytes.first_chunk() {
+        addresses.push(read(bytes)?);
+        let length = length(u16::from_ne_bytes(*family)).unwrap_or(bytes.len());
+        bytes = bytes.get(length..).unwrap_or(&[]);
+    }
+    match addresses.is_empty() {
+        true => Err(Errno(libc::EINVAL)),
+        false => Ok(addresses),
+    }
+}
+
 /// Writes an address for a socket of IPv6, where IPv4 addresses are mapped, or of IPv4.
 pub(crate) fn write(address: SocketAddr, is_v6: bool) -> Vec<u8> {
     let port = address.port().to_be_bytes();

@@ -2,7 +2,10 @@
 
 use std::io;
 
-use anabranch::{BindError, CloseReason, ConnectError, SendError};
+use anabranch::{
+    AddressError, BindError, CloseReason, ConnectConfigError, ConnectError, KeyError, ReconfigurationError,
+    SendError,
+};
 
 /// A value of `errno`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +39,8 @@ impl From<ConnectError> for Errno {
                 Self(libc::ECONNREFUSED)
             }
             ConnectError::NoAnswer => Self(libc::ETIMEDOUT),
+            ConnectError::Config(ConnectConfigError::InUse) => Self(libc::EADDRINUSE),
+            ConnectError::Config(ConnectConfigError::InvalidAddress(_)) => Self(libc::EINVAL),
             ConnectError::Address(_) | ConnectError::Config(_) => Self(libc::ENETUNREACH),
             ConnectError::Failed(reason) => Self::of_end(&reason).unwrap_or(Self(libc::ECONNREFUSED)),
             _ => Self(libc::ECONNREFUSED),
@@ -55,6 +60,32 @@ impl Errno {
             | CloseReason::ShutdownTimeout => Some(Self(libc::ETIMEDOUT)),
             CloseReason::Aborted => Some(Self(libc::ECONNABORTED)),
             _ => Some(Self(libc::ECONNRESET)),
+        }
+    }
+
+    /// Why a stream reconfiguration is not requested.
+    pub(crate) const fn of_reconfiguration(error: ReconfigurationError) -> Self {
+        match error {
+            ReconfigurationError::InProgress => Self(libc::EINPROGRESS),
+            ReconfigurationError::NotAvailable => Self(libc::ENOPROTOOPT),
+            _ => Self(libc::EINVAL),
+        }
+    }
+
+    /// Why an address is not changed.
+    pub(crate) const fn of_address(error: AddressError) -> Self {
+        match error {
+            AddressError::NotConnected => Self(libc::ENOTCONN),
+            AddressError::NotAgreed => Self(libc::EOPNOTSUPP),
+            _ => Self(libc::EINVAL),
+        }
+    }
+
+    /// Why a key is not changed.
+    pub(crate) const fn of_key(error: KeyError) -> Self {
+        match error {
+            KeyError::NotOffered => Self(libc::EACCES),
+            _ => Self(libc::EINVAL),
         }
     }
 

@@ -3,8 +3,9 @@
 //! SCTP port *p* is UDP port *p* of the same address. With `ANABRANCH_UDP_PORT=n`, peers are expected at UDP port *n*, and sockets
 //! that are bound to a port use UDP port *n* themselves.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::time::Duration;
 
 use anabranch::{Association, AssociationConfig, Endpoint, EndpointConfig, io, udp_socket};
 use tokio::task::AbortHandle;
@@ -20,9 +21,10 @@ fn udp_port() -> Option<u16> {
     *PORT.get_or_init(|| std::env::var("ANABRANCH_UDP_PORT").ok()?.parse().ok())
 }
 
-/// Where to send packets to `peer`, an address with an SCTP port.
-pub(crate) fn encapsulated(peer: SocketAddr) -> SocketAddr {
-    SocketAddr::new(peer.ip(), udp_port().unwrap_or_else(|| peer.port()))
+/// Where to send packets to `peer`, an address with an SCTP port: to the UDP port that the program or the environment selects.
+pub(crate) fn encapsulated(peer: SocketAddr, selected: Option<u16>) -> SocketAddr {
+    let port = selected.or_else(udp_port).unwrap_or_else(|| peer.port());
+    SocketAddr::new(peer.ip(), port)
 }
 
 /// Addresses to which a socket is bound.
@@ -90,63 +92,62 @@ impl Place {
         Ok(())
     }
 
-    /// Binds to any address and port, for a peer of the IP version of `remote`.
-    ///
-    /// # Errors
-    ///
-    /// As [`bind`](Self::bind).
-    pub(crate) fn any(remote: SocketAddr) -> Result<Self, Errno> {
-        let ip: IpAddr = match remote {
-            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        };
-        Self::bind(&[SocketAddr::new(ip, 0)])
-    }
-
     pub(crate) fn port(&self) -> u16 {
         self.locals.first().map_or(0, SocketAddr::port)
     }
 
-    /// Starts an endpoint, which accepts associations if there is a configuration for them.
+    /// Removes addresses. At least one has to stay.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if none would stay, `EADDRNOTAVAIL` if the socket is not bound to one.
+    pub(crate) fn remove(&mut self, addresses: &[SocketAddr]) -> Result<(), Errno> {
+        let port = self.port();
+        let names = |address: &SocketAddr, local: &SocketAddr| {
+            address.ip() == local.ip() && (address.port() == 0 || address.port() == port)
+        };
+        let is_bound = |address: &SocketAddr| self.locals.iter().any(|local| names(address, local));
+        if !addresses.iter().all(is_bound) {
+            return Err(Errno(libc::EADDRNOTAVAIL));
+        }
+        let stays = |local: &SocketAddr| !addresses.iter().any(|address| names(address, local));
+        if !self.locals.iter().any(stays) || self.hub.is_some() {
+            return Err(Errno(libc::EINVAL));
+        }
+        let kept: Vec<bool> = self.locals.iter().map(stays).collect();
+        let mut of_local = kept.iter();
+        self.locals.retain(|_| of_local.next().copied().unwrap_or(true));
+        let mut of_socket = kept.iter();
+        self.sockets.retain(|_| of_socket.next().copied().unwrap_or(true));
+        Ok(())
+    }
+
+    /// Starts an endpoint, which accepts no associations yet.
     ///
     /// # Errors
     ///
     /// The system denies sockets or randomness.
-    pub(crate) fn open(self, accept: Option<AssociationConfig>) -> Result<Arc<Hub>, Errno> {
+    pub(crate) fn open(self, cookie_life: Duration) -> Result<Arc<Hub>, Errno> {
         if let Some(hub) = self.hub {
             return Ok(hub);
         }
-        let process = Process::current();
-        let listens = accept.is_some();
         let config = EndpointConfig {
             sctp_port: self.port(),
-            accept,
+            cookie_life,
             ..EndpointConfig::default()
         };
         let builder = Endpoint::builder().insecure().endpoint_config(config);
-        let mut builder = self
+        let builder = self
             .sockets
             .into_iter()
             .fold(builder, |builder, socket| builder.socket(socket));
-        if listens {
-            builder = builder.listen();
-        }
-        let runtime = process.runtime()?;
-        let endpoint = runtime.block_on(builder.bind())?;
-        let hub = Arc::new(Hub {
+        let endpoint = Process::current().runtime()?.block_on(builder.bind())?;
+        Ok(Arc::new(Hub {
             endpoint,
-            locals: self.locals,
+            locals: Mutex::new(self.locals),
             listener: Mutex::new(Weak::new()),
             accepting: OnceLock::new(),
-        });
-        if listens {
-            let accepting = runtime.spawn(accept_all(hub.endpoint.clone(), Arc::downgrade(&hub)));
-            let _ = hub.accepting.set(accepting.abort_handle());
-            let mut hubs = lock(&process.hubs);
-            hubs.retain(|hub| hub.strong_count() > 0);
-            hubs.push(Arc::downgrade(&hub));
-        }
-        Ok(hub)
+        }))
     }
 }
 
@@ -154,7 +155,8 @@ impl Process {
     /// An endpoint at these addresses that accepts associations, but has no listening socket.
     fn hub_at(&self, locals: &[SocketAddr]) -> Option<Arc<Hub>> {
         let hubs = lock(&self.hubs);
-        let is_free = |hub: &Arc<Hub>| hub.locals == locals && lock(&hub.listener).strong_count() == 0;
+        let is_free =
+            |hub: &Arc<Hub>| *lock(&hub.locals) == locals && lock(&hub.listener).strong_count() == 0;
         hubs.iter().filter_map(Weak::upgrade).find(is_free)
     }
 }
@@ -164,9 +166,82 @@ impl Process {
 pub(crate) struct Hub {
     pub(crate) endpoint: Endpoint,
     /// With the SCTP port.
-    pub(crate) locals: Vec<SocketAddr>,
-    pub(crate) listener: Mutex<Weak<Socket>>,
+    pub(crate) locals: Mutex<Vec<SocketAddr>>,
+    listener: Mutex<Weak<Socket>>,
     accepting: OnceLock<AbortHandle>,
+}
+
+impl Hub {
+    pub(crate) fn port(&self) -> u16 {
+        lock(&self.locals).first().map_or(0, SocketAddr::port)
+    }
+
+    /// Where an address is in UDP; `EADDRNOTAVAIL` if the endpoint does not have it.
+    pub(crate) fn address(&self, sctp: SocketAddr) -> Result<SocketAddr, Errno> {
+        let locals = lock(&self.locals);
+        let is_ours = locals.iter().any(|local| local.ip() == sctp.ip());
+        let of_ip = |udp: &SocketAddr| udp.ip() == sctp.ip();
+        let found = self.endpoint.local_addrs().into_iter().find(of_ip);
+        found.filter(|_| is_ours).ok_or(Errno(libc::EADDRNOTAVAIL))
+    }
+
+    /// Adds an address; returns where it is in UDP.
+    pub(crate) fn add_address(&self, sctp: SocketAddr) -> Result<SocketAddr, Errno> {
+        let _context = Process::current().runtime()?.enter();
+        let port = udp_port().unwrap_or_else(|| sctp.port());
+        let added = self.endpoint.add_local(SocketAddr::new(sctp.ip(), port))?;
+        lock(&self.locals).push(sctp);
+        Ok(added)
+    }
+
+    /// Removes an address, which associations do not use any more.
+    pub(crate) fn remove_address(&self, udp: SocketAddr) {
+        lock(&self.locals).retain(|local| local.ip() != udp.ip());
+        self.endpoint.remove_local(udp);
+    }
+
+    /// Gives associations of peers to `listener` from now on.
+    ///
+    /// # Errors
+    ///
+    /// The system denies a thread.
+    pub(crate) fn listen(
+        self: &Arc<Self>,
+        listener: &Arc<Socket>,
+        config: AssociationConfig,
+    ) -> Result<(), Errno> {
+        *lock(&self.listener) = Arc::downgrade(listener);
+        self.endpoint.accept_with(Some(config));
+        let process = Process::current();
+        let runtime = process.runtime()?;
+        self.accepting.get_or_init(|| {
+            let mut hubs = lock(&process.hubs);
+            hubs.retain(|hub| hub.strong_count() > 0);
+            hubs.push(Arc::downgrade(self));
+            let accepting = accept_all(self.endpoint.clone(), Arc::downgrade(self));
+            runtime.spawn(accepting).abort_handle()
+        });
+        Ok(())
+    }
+
+    /// Accepts associations with another configuration from now on, if `listener` listens.
+    pub(crate) fn reconfigure(&self, listener: &Socket, config: AssociationConfig) {
+        if self.is_listener(listener) {
+            self.endpoint.accept_with(Some(config));
+        }
+    }
+
+    pub(crate) fn is_listener(&self, socket: &Socket) -> bool {
+        std::ptr::eq(lock(&self.listener).as_ptr(), socket)
+    }
+
+    /// Refuses associations of peers from now on, if `listener` listened.
+    pub(crate) fn stop_listening(&self, listener: &Socket) {
+        if self.is_listener(listener) {
+            *lock(&self.listener) = Weak::new();
+            self.endpoint.accept_with(None);
+        }
+    }
 }
 
 impl Drop for Hub {
@@ -183,7 +258,7 @@ async fn accept_all(endpoint: Endpoint, hub: Weak<Hub>) {
         let Some(hub) = hub.upgrade() else { return };
         let listener = lock(&hub.listener).upgrade();
         let refused: Option<Association> = match listener {
-            Some(listener) => listener.offer(association),
+            Some(listener) => listener.offer(association, &hub),
             None => Some(association),
         };
         if let Some(association) = refused {

@@ -1,7 +1,7 @@
-//! Sockets API of SCTP (RFC 6458) as a library to be preloaded: one-to-one style sockets for programs that use the kernel's.
+//! Sockets API of SCTP (RFC 6458) as a library to be preloaded: sockets for programs that use the kernel's.
 //!
-//! A program calls `socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP)` and gets a real descriptor, one end of a socket pair, which is
-//! readable and writable when its association is. Calls on such descriptors are answered here; all others go to the C library.
+//! A program calls `socket(AF_INET, SOCK_SEQPACKET, IPPROTO_SCTP)` and gets a real descriptor, one end of a socket pair, which is
+//! readable and writable when its associations are. Calls on such descriptors are answered here; all others go to the C library.
 //!
 //! | file | contents |
 //! |---|---|
@@ -10,7 +10,8 @@
 //! | `process` | the driver thread, fork and exit |
 //! | `hub` | endpoints, their addresses and ports |
 //! | `mirror` | the socket pair |
-//! | `socket` | a socket: setup, transfer, options |
+//! | `socket` | a socket and its associations: setup, transfer, options, notifications |
+//! | `ancillary` | what passes beside messages |
 //! | `address`, `layout`, `errno` | the C representations |
 #![cfg(target_os = "linux")]
 #![cfg_attr(
@@ -24,6 +25,7 @@
 )]
 
 mod address;
+mod ancillary;
 mod errno;
 mod ffi;
 mod hub;

@@ -6,7 +6,7 @@
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno as Failed;
-use rustix::net::sockopt::set_socket_send_buffer_size;
+use rustix::net::sockopt::{Timeout, set_socket_send_buffer_size, set_socket_timeout, socket_timeout};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, recv, send, shutdown, socketpair,
 };
@@ -47,6 +47,15 @@ impl Mirror {
             rustix::io::ioctl_fionbio(&theirs, true)?;
         }
         Ok((Self { ours, theirs }, program))
+    }
+
+    /// A pair that only calls of the library wait for, as long as those on `like` would.
+    pub(crate) fn gate(like: &Self) -> Result<Self, Errno> {
+        let (gate, program) = Self::new(false, true)?;
+        drop(program);
+        let limit = socket_timeout(&like.theirs, Timeout::Send)?;
+        set_socket_timeout(&gate.theirs, Timeout::Send, limit)?;
+        Ok(gate)
     }
 
     /// Whether calls on the program's descriptor do not wait.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, RwLock, Weak};
 use std::time::Duration;
 
@@ -23,6 +23,9 @@ const GENERATIONS: usize = 256;
 /// How long the exit of the process waits for associations to be shut down.
 const EXIT_LIMIT: Duration = Duration::from_secs(10);
 
+/// Identifiers of associations below this one have a meaning of their own.
+const FIRST_ASSOC: i32 = 3;
+
 static PROCESSES: [OnceLock<Process>; GENERATIONS] = [const { OnceLock::new() }; GENERATIONS];
 static GENERATION: AtomicUsize = AtomicUsize::new(0);
 
@@ -37,6 +40,8 @@ pub(crate) struct Process {
     /// Number of associations that are being shut down.
     closing: Mutex<usize>,
     closed: Condvar,
+    /// Number of identifiers of associations that were given.
+    identified: AtomicI32,
 }
 
 impl Process {
@@ -74,17 +79,48 @@ impl Process {
         self.runtime.get().ok_or(Errno(libc::EAGAIN))
     }
 
+    /// An identifier for an association (`sctp_assoc_t`), which no other one had for long.
+    pub(crate) fn identify(&self) -> i32 {
+        let given = self.identified.fetch_add(1, Ordering::Relaxed);
+        FIRST_ASSOC + given.rem_euclid(i32::MAX - FIRST_ASSOC)
+    }
+
     /// Shuts an association down in the background. Its data is still delivered; what arrives is discarded.
     pub(crate) fn shut_down(&'static self, association: Association, hub: Arc<Hub>) {
         let Ok(runtime) = self.runtime() else { return };
         *lock(&self.closing) += 1;
         runtime.spawn(async move {
+            // What was sent during the handshake is delivered too.
+            let _ = association.established().await;
             let discard = async { while let Ok(Some(_)) = association.recv_part().await {} };
             let _ = tokio::join!(association.shutdown(), discard);
             drop((association, hub));
             *lock(&self.closing) -= 1;
             self.closed.notify_all();
         });
+    }
+
+    /// Waits until the driver has had a turn.
+    ///
+    /// # Errors
+    ///
+    /// The system denies a thread.
+    pub(crate) fn await_turn(&self) -> Result<(), Errno> {
+        let runtime = self.runtime()?;
+        let turn = runtime.spawn(tokio::task::yield_now());
+        let _ = runtime.block_on(turn);
+        Ok(())
+    }
+
+    /// Waits until the associations have ended, for `limit` at the longest (`SO_LINGER`).
+    pub(crate) fn linger<'a>(&self, associations: impl Iterator<Item = &'a Association>, limit: Duration) {
+        let Ok(runtime) = self.runtime() else { return };
+        let all = async {
+            for association in associations {
+                association.closed().await;
+            }
+        };
+        let _ = runtime.block_on(async { tokio::time::timeout(limit, all).await });
     }
 
     /// The process ends: closes all sockets and waits until their data is delivered.

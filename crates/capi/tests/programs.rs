@@ -31,54 +31,119 @@ fn run(program: &mut Command) -> Output {
     program.env("LD_PRELOAD", library()).output().unwrap()
 }
 
-/// Compiles the program and runs one of its cases.
-fn case(name: &str) {
+/// Compiles a program of the tests and runs one of its cases.
+fn case(program: &str, name: &str) {
     if !has("/usr/include/netinet/sctp.h") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("echo");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/echo.c");
+    let binary = folder.path().join(program);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{program}.c"));
     let mut compiler = Command::new("cc");
     compiler.args(["-Wall", "-Werror", "-O2", "-D_FORTIFY_SOURCE=2", "-pthread", "-o"]);
-    let compiled = compiler.arg(&program).arg(source).arg("-lsctp").output().unwrap();
+    let compiled = compiler.arg(&binary).arg(source).arg("-lsctp").output().unwrap();
     assert!(
         compiled.status.success(),
         "{}",
         String::from_utf8_lossy(&compiled.stderr)
     );
-    let ran = run(Command::new("timeout").arg("60").arg(&program).arg(name));
+    let ran = run(Command::new("timeout").arg("120").arg(&binary).arg(name));
     assert!(ran.status.success(), "{ran:?}");
 }
 
 #[test]
 fn blocking_sockets_echo_peek_duplicate_and_shut_down() {
-    case("blocking");
+    case("echo", "blocking");
 }
 
 #[test]
 fn poll_and_epoll_see_what_calls_would_do() {
-    case("readiness");
+    case("echo", "readiness");
 }
 
 #[test]
 fn errors_have_the_numbers_of_the_kernel() {
-    case("refused");
+    case("echo", "refused");
 }
 
 #[test]
 fn ancillary_data_and_notifications_are_received() {
-    case("ancillary");
+    case("echo", "ancillary");
 }
 
 #[test]
 fn child_of_a_fork_has_sockets_of_its_own_and_delivers_at_exit() {
-    case("forked");
+    case("echo", "forked");
 }
 
 #[test]
 fn threads_send_and_receive_at_once() {
-    case("threads");
+    case("echo", "threads");
+}
+
+#[test]
+fn association_is_set_up_by_what_is_sent() {
+    case("many", "implicit");
+}
+
+#[test]
+fn ends_of_associations_are_told() {
+    case("many", "ends");
+}
+
+#[test]
+fn peeled_off_association_keeps_what_it_had_received() {
+    case("many", "peeled");
+}
+
+#[test]
+fn message_for_all_reaches_all_and_idle_ones_are_closed() {
+    case("many", "all");
+}
+
+#[test]
+fn hundred_threads_on_one_socket_lose_no_wake_up() {
+    case("many", "threads");
+}
+
+#[test]
+fn one_descriptor_is_ready_for_many_associations() {
+    case("many", "ready");
+}
+
+#[test]
+fn options_for_associations_to_come_are_kept() {
+    case("options", "kept");
+}
+
+#[test]
+fn options_of_an_association_are_read_and_set() {
+    case("options", "present");
+}
+
+#[test]
+fn notifications_tell_what_both_ends_do() {
+    case("options", "told");
+}
+
+#[test]
+fn message_whose_lifetime_ends_comes_back() {
+    case("options", "failed");
+}
+
+#[test]
+fn information_on_the_next_message_is_received() {
+    case("options", "next");
+}
+
+#[test]
+fn sockets_have_several_addresses() {
+    case("options", "multihomed");
+}
+
+#[test]
+fn ipv6_sockets_have_peers_of_ipv4() {
+    case("options", "version6");
 }
 
 /// Runs iperf3's server and client for a transfer with these options.

@@ -1,9 +1,13 @@
 //! Exported functions about descriptors: close, shutdown, dup, fcntl, ioctl.
 
-use libc::{c_int, c_ulong};
+use std::sync::Arc;
 
-use super::memory::done;
+use libc::{c_int, c_uint, c_ulong};
+
+use super::memory::{self, done};
 use super::next::next;
+use crate::errno::Errno;
+use crate::socket::Member;
 use crate::table;
 
 /// Closes a descriptor. The last one of a socket shuts its association down in the background.
@@ -82,19 +86,46 @@ extern "C" fn fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int {
     }
 }
 
-/// `FIONREAD` of a socket is the length of what the next call receives.
+/// Writes the result of an `ioctl` to the program.
+fn put_length(to: usize, length: usize) -> Result<(), Errno> {
+    let to = to as *mut c_int;
+    if to.is_null() {
+        return Err(Errno(libc::EFAULT));
+    }
+    memory::write(to, c_int::try_from(length).unwrap_or(c_int::MAX));
+    Ok(())
+}
+
+/// Closes descriptors, ours like the others.
+#[unsafe(no_mangle)]
+extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
+    if flags == 0 {
+        table::ours()
+            .filter(|fd| (first..=last).contains(&fd.cast_unsigned()))
+            .for_each(table::remove);
+    }
+    next!(close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int)
+}
+
+/// `FIONREAD` of a socket is the length of what the next call receives, `TIOCOUTQ` what is not acknowledged.
 #[unsafe(no_mangle)]
 extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: usize) -> c_int {
     if request == libc::FIONREAD
         && let Some(socket) = table::find(fd)
     {
         let peeked = socket.map(|socket| socket.receive(usize::MAX, true, false));
-        return done(peeked.map(|peeked| {
+        return done(peeked.and_then(|peeked| {
             let length = peeked.map_or(0, |received| received.bytes.len());
-            super::memory::write(
-                argument as *mut c_int,
-                c_int::try_from(length).unwrap_or(c_int::MAX),
-            );
+            put_length(argument, length)
+        }));
+    }
+    if request == libc::TIOCOUTQ
+        && let Some(socket) = table::find(fd)
+    {
+        return done(socket.and_then(|socket| {
+            let unsent = |member: &Arc<Member>| member.association.statistics().send_buffer_used;
+            let bytes: u64 = socket.all_members().iter().map(unsent).sum();
+            put_length(argument, usize::try_from(bytes).unwrap_or(usize::MAX))
         }));
     }
     next!(ioctl(fd: c_int, request: c_ulong, argument: usize) -> c_int)

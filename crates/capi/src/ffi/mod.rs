@@ -13,6 +13,8 @@ pub(crate) mod hooks;
 mod memory;
 mod next;
 #[cfg(not(test))]
+mod options;
+#[cfg(not(test))]
 mod sctp;
 #[cfg(not(test))]
 mod setup;

@@ -2,71 +2,87 @@
 
 use std::ffi::c_void;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
-use libc::{c_int, size_t, sockaddr, socklen_t};
+use libc::{c_int, c_uint, iovec, size_t, sockaddr, socklen_t};
 
 use super::memory::{self, done, finish, number};
-use super::transfer::{one, receive_from, send_with};
+use super::setup::enter;
+use super::transfer::{destination, one, receive_from, send_with};
 use crate::errno::Errno;
-use crate::layout::{ASSOC_ID, Info};
-use crate::socket::{Answer, Socket};
-use crate::{address, table};
+use crate::layout::{Fields, Info};
+use crate::socket::{Request, Socket};
+use crate::{address, ancillary, table};
 
 /// The socket of a descriptor. Those of the kernel are not supported beside ours.
-fn ours(fd: c_int) -> Result<std::sync::Arc<Socket>, Errno> {
+fn ours(fd: c_int) -> Result<Arc<Socket>, Errno> {
     table::find(fd).unwrap_or(Err(Errno(libc::ENOTSUP)))
 }
 
-/// Binds to several addresses (RFC 6458 §9.1).
+/// Whether a new descriptor does not wait, and closes on exec, by `SOCK_NONBLOCK` and `SOCK_CLOEXEC`.
+pub(super) const fn modes(flags: c_int) -> (bool, bool) {
+    (flags & libc::SOCK_NONBLOCK != 0, flags & libc::SOCK_CLOEXEC != 0)
+}
+
+/// Binds to several addresses, or removes some (RFC 6458 §9.1).
 #[unsafe(no_mangle)]
 extern "C" fn sctp_bindx(fd: c_int, from: *const sockaddr, count: c_int, flags: c_int) -> c_int {
     const ADD: c_int = 1;
+    const REMOVE: c_int = 2;
     done(ours(fd).and_then(|socket| match flags {
         ADD => socket.bind(&memory::addresses(from, count)?, true),
-        _ => Err(Errno(libc::EOPNOTSUPP)),
+        REMOVE => socket.unbind(&memory::addresses(from, count)?),
+        _ => Err(Errno(libc::EINVAL)),
     }))
 }
 
 /// Sets up an association with a peer at several addresses (RFC 6458 §9.9).
 #[unsafe(no_mangle)]
 extern "C" fn sctp_connectx(fd: c_int, to: *const sockaddr, count: c_int, id: *mut i32) -> c_int {
-    let connected = ours(fd).and_then(|socket| socket.connect(&memory::addresses(to, count)?));
-    if matches!(connected, Ok(()) | Err(Errno(libc::EINPROGRESS))) {
-        memory::write(id, ASSOC_ID);
-    }
-    done(connected)
+    done(ours(fd).and_then(|socket| {
+        let (assoc, connected) = socket.connect(&memory::addresses(to, count)?)?;
+        memory::write(id, assoc);
+        connected
+    }))
 }
 
-/// One-to-one style sockets have nothing to peel off (RFC 6458 §9.2).
+/// Moves an association of a one-to-many style socket to a socket of its own (RFC 6458 §9.2).
 #[unsafe(no_mangle)]
-extern "C" fn sctp_peeloff(_fd: c_int, _id: i32) -> c_int {
-    done(Err(Errno(libc::EOPNOTSUPP)))
+extern "C" fn sctp_peeloff(fd: c_int, id: i32) -> c_int {
+    number(ours(fd).and_then(|socket| enter(socket.peel_off(id, modes(0))?)))
 }
 
-/// Reads an option that takes an association (RFC 6458 §9.13).
+/// As [`sctp_peeloff`], with `SOCK_NONBLOCK` and `SOCK_CLOEXEC`.
+#[unsafe(no_mangle)]
+extern "C" fn sctp_peeloff_flags(fd: c_int, id: i32, flags: c_uint) -> c_int {
+    let modes = modes(flags.cast_signed());
+    number(ours(fd).and_then(|socket| enter(socket.peel_off(id, modes)?)))
+}
+
+/// Reads an option that takes an association (RFC 6458 §9.13), which is at the beginning of the structure.
 #[unsafe(no_mangle)]
 extern "C" fn sctp_opt_info(
     fd: c_int,
-    _id: i32,
+    id: i32,
     name: c_int,
     to: *mut c_void,
     length: *mut socklen_t,
 ) -> c_int {
-    done(ours(fd).and_then(|socket| {
+    let answer = ours(fd).and_then(|socket| {
         let room = memory::read(length)? as usize;
-        let answer = socket.option(libc::IPPROTO_SCTP, name, memory::input(to, room.min(1024))?)?;
-        if let Answer::Value(value) = answer {
-            memory::write(length, memory::output(&value, to, room)? as socklen_t);
-        }
-        Ok(())
-    }))
+        memory::output(&id.to_ne_bytes(), to, room)?;
+        super::options::read_option(&socket, (libc::IPPROTO_SCTP, name), to, length)
+    });
+    number(answer.map(|result| result.unwrap_or(0)))
 }
 
-fn list(addresses: &[SocketAddr], is_v6: bool, to: *mut *mut sockaddr) -> Result<c_int, Errno> {
-    let is_mapped = |address: &SocketAddr| is_v6 || address.is_ipv6();
+fn list(addresses: &[SocketAddr], is_mapped: bool, to: *mut *mut sockaddr) -> Result<c_int, Errno> {
+    if to.is_null() {
+        return Err(Errno(libc::EFAULT));
+    }
     let bytes: Vec<u8> = addresses
         .iter()
-        .flat_map(|one| address::write(*one, is_mapped(one)))
+        .flat_map(|address| address::write(*address, is_mapped))
         .collect();
     memory::write(to, memory::allocate(&bytes)?.cast());
     Ok(c_int::try_from(addresses.len()).unwrap_or(c_int::MAX))
@@ -74,14 +90,14 @@ fn list(addresses: &[SocketAddr], is_v6: bool, to: *mut *mut sockaddr) -> Result
 
 /// The peer's addresses (RFC 6458 §9.3).
 #[unsafe(no_mangle)]
-extern "C" fn sctp_getpaddrs(fd: c_int, _id: i32, to: *mut *mut sockaddr) -> c_int {
-    number(ours(fd).and_then(|socket| list(&socket.peers()?, socket.is_v6, to)))
+extern "C" fn sctp_getpaddrs(fd: c_int, id: i32, to: *mut *mut sockaddr) -> c_int {
+    number(ours(fd).and_then(|socket| list(&socket.member(id)?.peers(), socket.maps_v4(), to)))
 }
 
 /// Our addresses (RFC 6458 §9.5).
 #[unsafe(no_mangle)]
-extern "C" fn sctp_getladdrs(fd: c_int, _id: i32, to: *mut *mut sockaddr) -> c_int {
-    number(ours(fd).and_then(|socket| list(&socket.locals(), socket.is_v6, to)))
+extern "C" fn sctp_getladdrs(fd: c_int, id: i32, to: *mut *mut sockaddr) -> c_int {
+    number(ours(fd).and_then(|socket| list(&socket.locals_of(id)?, socket.maps_v4(), to)))
 }
 
 #[unsafe(no_mangle)]
@@ -103,14 +119,27 @@ extern "C" fn sctp_getaddrlen(family: u16) -> c_int {
     number(length.map(|length| length as c_int))
 }
 
+/// The association with the peer that has this address (RFC 6458 §9.10 of the drafts, and FreeBSD).
+#[unsafe(no_mangle)]
+extern "C" fn sctp_getassocid(fd: c_int, of: *const sockaddr) -> i32 {
+    let found = ours(fd).and_then(|socket| {
+        let peer = memory::addresses(of, 1)?[0];
+        socket.assoc_id(peer)
+    });
+    found.unwrap_or_else(|error| {
+        done(Err(error));
+        0
+    })
+}
+
 /// Sends a message (RFC 6458 §9.7; deprecated there, and common).
 #[unsafe(no_mangle)]
 extern "C" fn sctp_sendmsg(
     fd: c_int,
     from: *const c_void,
     length: size_t,
-    _to: *const sockaddr,
-    _size: socklen_t,
+    to: *const sockaddr,
+    size: socklen_t,
     ppid: u32,
     flags: u32,
     stream: u16,
@@ -122,14 +151,28 @@ extern "C" fn sctp_sendmsg(
         flags: flags as u16,
         ppid,
         context,
-        time_to_live,
+        value: time_to_live,
+        assoc: 0,
     };
-    let sent =
-        ours(fd).and_then(|socket| send_with(&socket, memory::input(from, length)?.to_vec(), Some(info), 0));
-    finish(sent) as c_int
+    finish(ours(fd).and_then(|socket| {
+        let request = Request {
+            to: destination(to, size)?,
+            info: Some(info),
+            ..Request::default()
+        };
+        send_with(&socket, memory::input(from, length)?.to_vec(), &request, 0)
+    })) as c_int
 }
 
-/// Sends a message with `struct sctp_sndrcvinfo`.
+/// `struct sctp_sndrcvinfo` of the program, if it gave one.
+fn sndrcvinfo(info: *const c_void) -> Result<Option<Info>, Errno> {
+    if info.is_null() {
+        return Ok(None);
+    }
+    Info::of_sndrcv(memory::input(info, 32)?).map(Some)
+}
+
+/// Sends a message with `struct sctp_sndrcvinfo` (RFC 6458 §9.10).
 #[unsafe(no_mangle)]
 extern "C" fn sctp_send(
     fd: c_int,
@@ -139,12 +182,90 @@ extern "C" fn sctp_send(
     flags: c_int,
 ) -> c_int {
     finish(ours(fd).and_then(|socket| {
-        let info = if info.is_null() {
-            None
-        } else {
-            Info::of_sndrcv(memory::input(info, 32)?)
+        let request = Request {
+            info: sndrcvinfo(info)?,
+            ..Request::default()
         };
-        send_with(&socket, memory::input(from, length)?.to_vec(), info, flags)
+        send_with(&socket, memory::input(from, length)?.to_vec(), &request, flags)
+    })) as c_int
+}
+
+/// Sends a message to a peer at several addresses, if it is new (RFC 6458 §9.11).
+#[unsafe(no_mangle)]
+extern "C" fn sctp_sendx(
+    fd: c_int,
+    from: *const c_void,
+    length: size_t,
+    to: *const sockaddr,
+    count: c_int,
+    info: *const c_void,
+    flags: c_int,
+) -> c_int {
+    finish(ours(fd).and_then(|socket| {
+        let request = Request {
+            to: memory::addresses(to, count)?,
+            info: sndrcvinfo(info)?,
+            ..Request::default()
+        };
+        send_with(&socket, memory::input(from, length)?.to_vec(), &request, flags)
+    })) as c_int
+}
+
+/// What `sctp_sendv` gets beside the data: its type, and the structure.
+fn read_sendv(kind: c_uint, info: &[u8], request: &mut Request) -> Result<(), Errno> {
+    const NONE: c_uint = 0;
+    const SNDINFO: c_uint = 1;
+    const PRINFO: c_uint = 2;
+    const AUTHINFO: c_uint = 3;
+    const ALL: c_uint = 4;
+    match kind {
+        NONE => {}
+        SNDINFO => request.info = Some(Info::of_snd(info)?),
+        PRINFO => request.reliability = Some(ancillary::read_prinfo(info)?),
+        AUTHINFO => request.key = Some(Fields::new(info).u16()?),
+        ALL => {
+            let mut fields = Fields::new(info);
+            let (valid, send) = (fields.u32()?, fields.bytes(16)?);
+            let (reliability, key) = (fields.bytes(8)?, fields.u16()?);
+            if valid & !7 != 0 {
+                return Err(Errno(libc::EINVAL));
+            }
+            request.info = (valid & 1 != 0).then(|| Info::of_snd(send)).transpose()?;
+            let prinfo = || ancillary::read_prinfo(reliability);
+            request.reliability = (valid & 2 != 0).then(prinfo).transpose()?;
+            request.key = (valid & 4 != 0).then_some(key);
+        }
+        _ => return Err(Errno(libc::EINVAL)),
+    }
+    Ok(())
+}
+
+/// Sends a message with any of the structures of RFC 6458 §5.3 (§9.12).
+#[unsafe(no_mangle)]
+extern "C" fn sctp_sendv(
+    fd: c_int,
+    from: *const iovec,
+    buffers: c_int,
+    to: *const sockaddr,
+    count: c_int,
+    info: *const c_void,
+    length: socklen_t,
+    kind: c_uint,
+    flags: c_int,
+) -> c_int {
+    finish(ours(fd).and_then(|socket| {
+        let buffers = usize::try_from(buffers).map_err(|_| Errno(libc::EINVAL))?;
+        let bytes = memory::gather(memory::buffers(from, buffers)?)?;
+        let mut request = Request::default();
+        if !to.is_null() && count != 0 {
+            request.to = memory::addresses(to, count)?;
+        }
+        read_sendv(
+            kind,
+            memory::input(info, (length as usize).min(1024))?,
+            &mut request,
+        )?;
+        send_with(&socket, bytes, &request, flags)
     })) as c_int
 }
 
@@ -165,6 +286,50 @@ extern "C" fn sctp_recvmsg(
         memory::write(flags, received.flags);
         if let Some(about) = received.info.filter(|_| !info.is_null()) {
             memory::output(&about.sndrcv(), info, 32)?;
+        }
+        Ok(received.bytes.len())
+    })) as c_int
+}
+
+/// Receives a message with what the program wants to know of it and of the next (RFC 6458 §9.13).
+#[unsafe(no_mangle)]
+extern "C" fn sctp_recvv(
+    fd: c_int,
+    to: *const iovec,
+    buffers: c_int,
+    from: *mut sockaddr,
+    size: *mut socklen_t,
+    info: *mut c_void,
+    length: *mut socklen_t,
+    kind: *mut c_uint,
+    flags: *mut c_int,
+) -> c_int {
+    const NONE: c_uint = 0;
+    const RCVINFO: c_uint = 1;
+    const NXTINFO: c_uint = 2;
+    const BOTH: c_uint = 3;
+    finish(ours(fd).and_then(|socket| {
+        let buffers = usize::try_from(buffers).map_err(|_| Errno(libc::EINVAL))?;
+        let wanted = memory::read(flags).unwrap_or(0);
+        let received = receive_from(&socket, memory::buffers(to, buffers)?, wanted, (from, size))?;
+        memory::write(flags, received.flags);
+        let settings = socket.settings_of_message(&received);
+        let this = received.info.filter(|_| settings.receives_rcvinfo);
+        let next = received.next.filter(|_| settings.receives_nxtinfo);
+        let (told, bytes) = match (this, next) {
+            (None, None) => (NONE, Vec::new()),
+            (Some(this), None) => (RCVINFO, this.rcv()),
+            (None, Some(next)) => (NXTINFO, next.bytes()),
+            (Some(this), Some(next)) => (BOTH, [this.rcv(), next.bytes()].concat()),
+        };
+        let room = memory::read(length).unwrap_or(0) as usize;
+        let fits = bytes.len() <= room && !info.is_null();
+        memory::write(kind, if fits { told } else { NONE });
+        if fits {
+            memory::output(&bytes, info, room)?;
+            memory::write(length, bytes.len() as socklen_t);
+        } else {
+            memory::write(length, 0);
         }
         Ok(received.bytes.len())
     })) as c_int

@@ -1,6 +1,5 @@
-//! Exported functions that set sockets up: socket, bind, listen, accept, connect, their names and options.
+//! Exported functions that set sockets up: socket, bind, listen, accept, connect, and their names.
 
-use std::ffi::c_void;
 use std::os::fd::{IntoRawFd as _, OwnedFd};
 use std::sync::Arc;
 
@@ -9,28 +8,32 @@ use libc::{c_int, sockaddr, socklen_t};
 use super::memory::{self, done, number};
 use super::next::next;
 use crate::errno::Errno;
-use crate::socket::{Answer, Socket};
+use crate::socket::{Socket, Style};
 use crate::{address, table};
 
 /// Enters a new socket into the table; returns its descriptor.
-fn enter((socket, program): (Arc<Socket>, OwnedFd)) -> Result<c_int, Errno> {
+pub(super) fn enter((socket, program): (Arc<Socket>, OwnedFd)) -> Result<c_int, Errno> {
     let fd = program.into_raw_fd();
-    table::insert(fd, socket)?;
+    if let Err(error) = table::insert(fd, socket) {
+        let _ = next!(close(fd: c_int) -> c_int);
+        return Err(error);
+    }
     Ok(fd)
 }
 
-/// Creates a socket (RFC 6458 §4.1.1).
+/// Creates a socket of the one-to-one or one-to-many style (RFC 6458 §3.1.1, §4.1.1).
 #[unsafe(no_mangle)]
 extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
     let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     let is_ours = matches!(domain, libc::AF_INET | libc::AF_INET6) && protocol == libc::IPPROTO_SCTP;
-    match kind & !flags {
-        libc::SOCK_STREAM if is_ours => {}
-        // One-to-many style sockets: the kernel may have them.
+    let style = match kind & !flags {
+        libc::SOCK_STREAM if is_ours => Style::OneToOne,
+        libc::SOCK_SEQPACKET if is_ours => Style::OneToMany,
         _ => return next!(socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int),
-    }
-    let (nonblocking, cloexec) = (kind & libc::SOCK_NONBLOCK != 0, kind & libc::SOCK_CLOEXEC != 0);
-    number(Socket::new(domain == libc::AF_INET6, nonblocking, cloexec).and_then(enter))
+    };
+    let modes = (kind & libc::SOCK_NONBLOCK != 0, kind & libc::SOCK_CLOEXEC != 0);
+    let created = Socket::new(style, domain == libc::AF_INET6, modes, Arc::default());
+    number(created.and_then(enter))
 }
 
 /// Binds a socket (RFC 6458 §4.1.2).
@@ -59,7 +62,7 @@ fn accept_from(
 ) -> Result<c_int, Errno> {
     let nonblocking = flags & libc::SOCK_NONBLOCK != 0;
     let accepted = listener.accept(nonblocking, flags & libc::SOCK_CLOEXEC != 0)?;
-    let peer = address::write(accepted.0.peer()?, accepted.0.is_v6);
+    let peer = address::write(accepted.0.peer()?, accepted.0.maps_v4());
     memory::put_address(&peer, from, length)?;
     enter(accepted)
 }
@@ -86,7 +89,7 @@ extern "C" fn accept4(fd: c_int, from: *mut sockaddr, length: *mut socklen_t, fl
 #[unsafe(no_mangle)]
 extern "C" fn connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
     match table::find(fd) {
-        Some(socket) => done(socket.and_then(|socket| socket.connect(&[memory::address(to, length)?]))),
+        Some(socket) => done(socket.and_then(|socket| socket.connect(&[memory::address(to, length)?])?.1)),
         None => next!(connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int),
     }
 }
@@ -98,7 +101,11 @@ extern "C" fn getsockname(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) 
         return next!(getsockname(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) -> c_int);
     };
     done(socket.and_then(|socket| {
-        let any = ([0; 4], 0).into();
+        let any = if socket.is_v6 {
+            ([0_u16; 8], 0).into()
+        } else {
+            ([0_u8; 4], 0).into()
+        };
         let name = socket.locals().first().copied().unwrap_or(any);
         memory::put_address(&address::write(name, socket.is_v6), to, length)
     }))
@@ -115,52 +122,4 @@ extern "C" fn getpeername(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) 
             memory::put_address(&address::write(socket.peer()?, socket.is_v6), to, length)
         }),
     )
-}
-
-/// Reads an option (RFC 6458 §8).
-#[unsafe(no_mangle)]
-extern "C" fn getsockopt(
-    fd: c_int,
-    level: c_int,
-    name: c_int,
-    to: *mut c_void,
-    length: *mut socklen_t,
-) -> c_int {
-    let from_kernel = || next!(getsockopt(fd: c_int, level: c_int, name: c_int, to: *mut c_void, length: *mut socklen_t) -> c_int);
-    let Some(socket) = table::find(fd) else {
-        return from_kernel();
-    };
-    let answer = socket.and_then(|socket| {
-        let room = memory::read(length)? as usize;
-        let answer = socket.option(level, name, memory::input(to, room.min(1024))?)?;
-        if let Answer::Value(value) = &answer {
-            let count = memory::output(value, to, room)?;
-            memory::write(length, count as socklen_t);
-        }
-        Ok(answer)
-    });
-    match answer {
-        Ok(Answer::Kernel) => from_kernel(),
-        other => done(other.map(drop)),
-    }
-}
-
-/// Sets an option (RFC 6458 §8).
-#[unsafe(no_mangle)]
-extern "C" fn setsockopt(
-    fd: c_int,
-    level: c_int,
-    name: c_int,
-    from: *const c_void,
-    length: socklen_t,
-) -> c_int {
-    let by_kernel = || next!(setsockopt(fd: c_int, level: c_int, name: c_int, from: *const c_void, length: socklen_t) -> c_int);
-    let Some(socket) = table::find(fd) else {
-        return by_kernel();
-    };
-    let set = socket.and_then(|socket| socket.set_option(level, name, memory::input(from, length as usize)?));
-    match set {
-        Ok(Answer::Kernel) => by_kernel(),
-        other => done(other.map(drop)),
-    }
 }

@@ -1,33 +1,27 @@
 //! Exported functions that send and receive.
 
 use std::ffi::c_void;
+use std::net::SocketAddr;
+use std::sync::Arc;
 
-use libc::{c_int, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
+use libc::{
+    c_int, c_uint, iovec, mmsghdr, msghdr, off_t, off64_t, size_t, sockaddr, socklen_t, ssize_t, timespec,
+};
 
-use super::memory::{self, finish};
+use super::memory::{self, finish, number};
 use super::next::next;
 use crate::errno::Errno;
-use crate::layout::Info;
-use crate::socket::{Received, Socket};
-use crate::{address, lock, table};
-
-/// `cmsg_type` of ancillary data.
-const SNDRCV: c_int = 1;
-const SNDINFO: c_int = 2;
-const RCVINFO: c_int = 3;
-
-/// Length of `struct cmsghdr`, to which ancillary data is aligned.
-const HEADER: usize = size_of::<libc::cmsghdr>();
+use crate::socket::{Received, Request, Socket};
+use crate::{address, ancillary, table};
 
 /// Sends a message; a closed socket raises `SIGPIPE` unless `flags` forbid it.
 pub(super) fn send_with(
-    socket: &Socket,
+    socket: &Arc<Socket>,
     bytes: Vec<u8>,
-    info: Option<Info>,
+    request: &Request,
     flags: c_int,
 ) -> Result<usize, Errno> {
-    let info = info.unwrap_or_else(|| lock(&socket.settings).send);
-    let sent = socket.send(bytes, &info, flags & libc::MSG_DONTWAIT == 0);
+    let sent = socket.send(bytes, request, flags & libc::MSG_DONTWAIT == 0);
     if sent == Err(Errno(libc::EPIPE)) && flags & libc::MSG_NOSIGNAL == 0 {
         memory::raise_sigpipe();
     }
@@ -42,6 +36,14 @@ pub(super) fn receive_into(socket: &Socket, buffers: &[iovec], flags: c_int) -> 
     Ok(received)
 }
 
+/// Where to send, if the program says so.
+pub(super) fn destination(to: *const sockaddr, size: socklen_t) -> Result<Vec<SocketAddr>, Errno> {
+    if to.is_null() || size == 0 {
+        return Ok(Vec::new());
+    }
+    Ok(vec![memory::address(to, size)?])
+}
+
 /// The buffer of calls that take one.
 pub(super) fn one(to: *mut c_void, length: size_t) -> [iovec; 1] {
     [iovec {
@@ -53,7 +55,8 @@ pub(super) fn one(to: *mut c_void, length: size_t) -> [iovec; 1] {
 fn simple_send(fd: c_int, from: *const c_void, length: size_t, flags: c_int) -> Option<ssize_t> {
     let socket = table::find(fd)?;
     Some(finish(socket.and_then(|socket| {
-        send_with(&socket, memory::input(from, length)?.to_vec(), None, flags)
+        let bytes = memory::input(from, length)?.to_vec();
+        send_with(&socket, bytes, &Request::default(), flags)
     })))
 }
 
@@ -76,7 +79,7 @@ extern "C" fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
         .unwrap_or_else(|| next!(write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t))
 }
 
-/// The address is ignored: the socket has one peer.
+/// Sends to the peer with this address (RFC 6458 §3.1.4). The one-to-one style ignores it: the socket has one peer.
 #[unsafe(no_mangle)]
 extern "C" fn sendto(
     fd: c_int,
@@ -86,10 +89,17 @@ extern "C" fn sendto(
     to: *const sockaddr,
     size: socklen_t,
 ) -> ssize_t {
-    simple_send(fd, from, length, flags).unwrap_or_else(|| {
-        next!(sendto(fd: c_int, from: *const c_void, length: size_t, flags: c_int, to: *const sockaddr,
-            size: socklen_t) -> ssize_t)
-    })
+    let Some(socket) = table::find(fd) else {
+        return next!(sendto(fd: c_int, from: *const c_void, length: size_t, flags: c_int, to: *const sockaddr,
+            size: socklen_t) -> ssize_t);
+    };
+    finish(socket.and_then(|socket| {
+        let request = Request {
+            to: destination(to, size)?,
+            ..Request::default()
+        };
+        send_with(&socket, memory::input(from, length)?.to_vec(), &request, flags)
+    }))
 }
 
 #[unsafe(no_mangle)]
@@ -99,7 +109,8 @@ extern "C" fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t {
     };
     finish(socket.and_then(|socket| {
         let count = usize::try_from(count).map_err(|_| Errno(libc::EINVAL))?;
-        send_with(&socket, memory::gather(memory::buffers(from, count)?)?, None, 0)
+        let bytes = memory::gather(memory::buffers(from, count)?)?;
+        send_with(&socket, bytes, &Request::default(), 0)
     }))
 }
 
@@ -150,8 +161,10 @@ pub(super) fn receive_from(
     (from, length): (*mut sockaddr, *mut socklen_t),
 ) -> Result<Received, Errno> {
     let received = receive_into(socket, buffers, flags)?;
-    if let Ok(peer) = socket.peer() {
-        memory::put_address(&address::write(peer, socket.is_v6), from, length)?;
+    match received.peer {
+        Some(peer) => memory::put_address(&address::write(peer, socket.maps_v4()), from, length)?,
+        None if !from.is_null() && !length.is_null() => memory::write(length, 0),
+        None => {}
     }
     Ok(received)
 }
@@ -173,87 +186,185 @@ extern "C" fn recvfrom(
     finish(received.map(|received| received.bytes.len()))
 }
 
-/// What the program says about a message in ancillary data (RFC 6458 §5.3); `None` if nothing.
-fn info_in(mut control: &[u8]) -> Result<Option<Info>, Errno> {
-    let mut info = None;
-    while control.len() >= HEADER {
-        let word = |at: usize| control.get(at..)?.first_chunk().copied();
-        let length = word(0).map_or(0, usize::from_ne_bytes);
-        let kind = control.get(8..16).unwrap_or(&[0; 8]);
-        if length < HEADER || length > control.len() {
-            return Err(Errno(libc::EINVAL));
-        }
-        let data = &control[HEADER..length];
-        let (level, kind) = (&kind[..4], &kind[4..]);
-        if level == libc::IPPROTO_SCTP.to_ne_bytes() {
-            let read = match kind {
-                kind if kind == SNDRCV.to_ne_bytes() => Info::of_sndrcv(data),
-                kind if kind == SNDINFO.to_ne_bytes() => Info::of_snd(data),
-                _ => return Err(Errno(libc::EINVAL)),
-            };
-            info = Some(read.ok_or(Errno(libc::EINVAL))?);
-        }
-        control = control.get(length.next_multiple_of(8)..).unwrap_or(&[]);
-    }
-    Ok(info)
+/// As [`recvfrom`]: programs that are compiled with `_FORTIFY_SOURCE` call it.
+#[unsafe(no_mangle)]
+extern "C" fn __recvfrom_chk(
+    fd: c_int,
+    to: *mut c_void,
+    length: size_t,
+    room: size_t,
+    flags: c_int,
+    from: *mut sockaddr,
+    size: *mut socklen_t,
+) -> ssize_t {
+    let Some(socket) = table::find(fd) else {
+        return next!(__recvfrom_chk(fd: c_int, to: *mut c_void, length: size_t, room: size_t, flags: c_int,
+            from: *mut sockaddr, size: *mut socklen_t) -> ssize_t);
+    };
+    let buffers = one(to, length.min(room));
+    let received = socket.and_then(|socket| receive_from(&socket, &buffers, flags, (from, size)));
+    finish(received.map(|received| received.bytes.len()))
 }
 
-/// Ancillary data of this type.
-fn control_of(kind: c_int, data: &[u8]) -> Vec<u8> {
-    let length = HEADER + data.len();
-    let start = [libc::IPPROTO_SCTP, kind].map(c_int::to_ne_bytes).concat();
-    let mut bytes = [&length.to_ne_bytes()[..], &start, data].concat();
-    bytes.resize(length.next_multiple_of(8), 0);
-    bytes
+fn send_message(socket: &Arc<Socket>, header: &msghdr, flags: c_int) -> Result<usize, Errno> {
+    let bytes = memory::gather(memory::buffers(header.msg_iov, header.msg_iovlen)?)?;
+    let mut request = Request {
+        to: destination(header.msg_name.cast(), header.msg_namelen)?,
+        ..Request::default()
+    };
+    ancillary::read(
+        memory::input(header.msg_control, header.msg_controllen)?,
+        &mut request,
+    )?;
+    send_with(socket, bytes, &request, flags)
+}
+
+/// Whether the message, which is for the kernel, passes one of our sockets to another process. That process could not use it.
+fn passes_ours(message: *const msghdr) -> bool {
+    let control =
+        memory::read(message).and_then(|header| memory::input(header.msg_control, header.msg_controllen));
+    control.is_ok_and(|control| {
+        ancillary::passed_descriptors(control)
+            .iter()
+            .any(|fd| table::find(*fd).is_some())
+    })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
+    match table::find(fd) {
+        Some(socket) => {
+            finish(socket.and_then(|socket| send_message(&socket, &memory::read(message)?, flags)))
+        }
+        None if passes_ours(message) => finish(Err(Errno(libc::ENOTSUP))),
+        None => next!(sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t),
+    }
+}
+
+/// Sends several messages; the number of those that were sent, or an error if the first was not.
+#[unsafe(no_mangle)]
+extern "C" fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int {
     let Some(socket) = table::find(fd) else {
-        return next!(sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t);
+        return next!(sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int);
     };
-    finish(socket.and_then(|socket| {
-        let header = memory::read(message)?;
-        let bytes = memory::gather(memory::buffers(header.msg_iov, header.msg_iovlen)?)?;
-        let info = info_in(memory::input(header.msg_control, header.msg_controllen)?)?;
-        send_with(&socket, bytes, info, flags)
+    number(socket.and_then(|socket| {
+        each(messages, count, |message, _| {
+            send_message(&socket, &message.msg_hdr, flags)
+        })
     }))
 }
 
-fn receive_message(socket: &Socket, message: *mut msghdr, flags: c_int) -> Result<usize, Errno> {
-    let mut header = memory::read(message)?;
+fn receive_message(socket: &Socket, header: &mut msghdr, flags: c_int) -> Result<usize, Errno> {
     let buffers = memory::buffers(header.msg_iov, header.msg_iovlen)?;
-    let received = receive_from(
-        socket,
-        buffers,
-        flags,
-        (header.msg_name.cast(), &raw mut header.msg_namelen),
-    )?;
-    let mut control = Vec::new();
-    if let Some(info) = received.info {
-        let settings = lock(&socket.settings).clone();
-        if settings.receives_rcvinfo {
-            control.extend(control_of(RCVINFO, &info.rcv()));
-        }
-        if settings.receives_sndrcvinfo() {
-            control.extend(control_of(SNDRCV, &info.sndrcv()));
-        }
-    }
+    let name = (header.msg_name.cast(), &raw mut header.msg_namelen);
+    let received = receive_from(socket, buffers, flags, name)?;
+    let settings = socket.settings_of_message(&received);
     header.msg_flags = received.flags;
-    if control.len() > header.msg_controllen {
-        header.msg_flags |= libc::MSG_CTRUNC;
-        control.clear();
+    let mut control = Vec::new();
+    for item in ancillary::write(&received, &settings) {
+        if control.len() + item.len() > header.msg_controllen {
+            header.msg_flags |= libc::MSG_CTRUNC;
+            break;
+        }
+        control.extend(item);
     }
     memory::output(&control, header.msg_control, control.len())?;
     header.msg_controllen = control.len();
-    memory::write(message, header);
     Ok(received.bytes.len())
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
-    match table::find(fd) {
-        Some(socket) => finish(socket.and_then(|socket| receive_message(&socket, message, flags))),
-        None => next!(recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t),
+    let Some(socket) = table::find(fd) else {
+        return next!(recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t);
+    };
+    finish(socket.and_then(|socket| {
+        let mut header = memory::read(message)?;
+        let received = receive_message(&socket, &mut header, flags)?;
+        memory::write(message, header);
+        Ok(received)
+    }))
+}
+
+/// Receives several messages. It waits for the first only; the time limit is not needed then.
+#[unsafe(no_mangle)]
+extern "C" fn recvmmsg(
+    fd: c_int,
+    messages: *mut mmsghdr,
+    count: c_uint,
+    flags: c_int,
+    limit: *mut timespec,
+) -> c_int {
+    let Some(socket) = table::find(fd) else {
+        return next!(recvmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int,
+            limit: *mut timespec) -> c_int);
+    };
+    number(socket.and_then(|socket| {
+        each(messages, count, |message, is_first| {
+            let patience = if is_first { 0 } else { libc::MSG_DONTWAIT };
+            receive_message(&socket, &mut message.msg_hdr, flags | patience)
+        })
+    }))
+}
+
+/// Handles messages until one fails; returns their number, or the error of the first.
+fn each(
+    messages: *mut mmsghdr,
+    count: c_uint,
+    mut handle: impl FnMut(&mut mmsghdr, bool) -> Result<usize, Errno>,
+) -> Result<c_int, Errno> {
+    let count = count.min(1024) as usize;
+    for at in 0..count {
+        let place = messages.wrapping_add(at);
+        let handled = memory::read(place).and_then(|mut message| {
+            message.msg_len = c_uint::try_from(handle(&mut message, at == 0)?).unwrap_or(c_uint::MAX);
+            memory::write(place, message);
+            Ok(())
+        });
+        match handled {
+            Ok(()) => {}
+            Err(error) if at == 0 => return Err(error),
+            Err(_) => return Ok(at as c_int),
+        }
     }
+    Ok(count as c_int)
+}
+
+/// Whether one of the descriptors is ours: data does not pass through the socket pair, so the kernel cannot move it.
+fn is_ours(descriptors: [c_int; 2]) -> bool {
+    descriptors.iter().any(|fd| table::find(*fd).is_some())
+}
+
+/// Refused: programs read and write instead.
+#[unsafe(no_mangle)]
+extern "C" fn sendfile(to: c_int, from: c_int, offset: *mut off_t, count: size_t) -> ssize_t {
+    if is_ours([to, from]) {
+        return finish(Err(Errno(libc::EINVAL)));
+    }
+    next!(sendfile(to: c_int, from: c_int, offset: *mut off_t, count: size_t) -> ssize_t)
+}
+
+/// Refused, as [`sendfile`].
+#[unsafe(no_mangle)]
+extern "C" fn sendfile64(to: c_int, from: c_int, offset: *mut off64_t, count: size_t) -> ssize_t {
+    if is_ours([to, from]) {
+        return finish(Err(Errno(libc::EINVAL)));
+    }
+    next!(sendfile64(to: c_int, from: c_int, offset: *mut off64_t, count: size_t) -> ssize_t)
+}
+
+/// Refused, as [`sendfile`].
+#[unsafe(no_mangle)]
+extern "C" fn splice(
+    from: c_int,
+    at: *mut off64_t,
+    to: c_int,
+    then: *mut off64_t,
+    count: size_t,
+    flags: c_uint,
+) -> ssize_t {
+    if is_ours([to, from]) {
+        return finish(Err(Errno(libc::EINVAL)));
+    }
+    next!(splice(from: c_int, at: *mut off64_t, to: c_int, then: *mut off64_t, count: size_t, flags: c_uint) -> ssize_t)
 }

@@ -1,23 +1,25 @@
 //! Setup of associations: bind, listen, accept, connect, and the addresses of both ends.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
-use anabranch::{Association, ConnectError};
+use anabranch::{Association, AssociationConfig, ConnectConfigError, ConnectError};
 
-use super::{Phase, Socket};
+use super::options::Init;
+use super::{Member, Phase, Settings, Socket, Style};
 use crate::errno::Errno;
 use crate::hub::{Hub, Place, encapsulated};
+use crate::layout::FUTURE_ASSOC;
 use crate::lock;
 use crate::process::Process;
 
 impl Socket {
-    /// Binds to addresses, or adds some (`sctp_bindx`). A wildcard of IPv6 stands for IPv4 too, unless `IPV6_V6ONLY` is set.
-    pub(crate) fn bind(&self, addresses: &[SocketAddr], adds: bool) -> Result<(), Errno> {
+    /// The addresses at which a socket listens that is bound to these: a wildcard of IPv6 stands for IPv4 too, unless `IPV6_V6ONLY` is
+    /// set.
+    fn spread(&self, addresses: &[SocketAddr]) -> Result<Vec<SocketAddr>, Errno> {
         let only_v6 = lock(&self.settings).only_v6;
-        let mut phase = lock(&self.phase);
         let mut locals = Vec::new();
         for address in addresses {
             if address.is_ipv6() && !self.is_v6 {
@@ -28,6 +30,17 @@ impl Socket {
                 locals.push(SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), address.port()));
             }
         }
+        Ok(locals)
+    }
+
+    /// Binds to addresses, or adds some (`sctp_bindx`): before the socket has associations.
+    ///
+    /// # Errors
+    ///
+    /// An address is of another family, not local or in use; `EINVAL` if it is too late.
+    pub(crate) fn bind(&self, addresses: &[SocketAddr], adds: bool) -> Result<(), Errno> {
+        let locals = self.spread(addresses)?;
+        let mut phase = lock(&self.phase);
         match &mut *phase {
             Phase::New => *phase = Phase::Bound(Place::bind(&locals)?),
             Phase::Bound(place) if adds => {
@@ -35,168 +48,368 @@ impl Socket {
                     place.add(local)?;
                 }
             }
+            Phase::Open(_) | Phase::Connected if adds => {
+                drop(phase);
+                return self.add_addresses(&locals);
+            }
             _ => return Err(Errno(libc::EINVAL)),
         }
         Ok(())
     }
 
-    /// Accepts associations from now on, up to `backlog` before they are taken.
-    pub(crate) fn listen(self: &Arc<Self>, backlog: i32) -> Result<(), Errno> {
-        lock(&self.reader).backlog = usize::try_from(backlog).unwrap_or(0).max(1);
-        let config = lock(&self.settings).association_config();
-        let mut phase = lock(&self.phase);
-        let hub = match std::mem::replace(&mut *phase, Phase::New) {
-            Phase::New => Place::any((Ipv4Addr::LOCALHOST, 0).into())?.open(Some(config))?,
-            Phase::Bound(place) => place.open(Some(config))?,
-            Phase::Listening(hub) => hub,
+    /// Adds addresses to the endpoint and to its associations, which agreed to that (RFC 5061).
+    fn add_addresses(&self, locals: &[SocketAddr]) -> Result<(), Errno> {
+        let hub = self.hub().ok_or(Errno(libc::EINVAL))?;
+        for local in locals {
+            let port = if local.port() == 0 {
+                hub.port()
+            } else {
+                local.port()
+            };
+            let added = hub.add_address(SocketAddr::new(local.ip(), port))?;
+            for member in self.all_members() {
+                let told = member.association.add_local_address(added);
+                told.map_err(Errno::of_address)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes addresses (`sctp_bindx`).
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if no address would stay, `EADDRNOTAVAIL` if the socket is not bound to one, `EOPNOTSUPP` if the peer cannot be told.
+    pub(crate) fn unbind(&self, addresses: &[SocketAddr]) -> Result<(), Errno> {
+        if let Phase::Bound(place) = &mut *lock(&self.phase) {
+            return place.remove(addresses);
+        }
+        let hub = self.hub().ok_or(Errno(libc::EINVAL))?;
+        for address in addresses {
+            let local = hub.address(*address)?;
+            for member in self.all_members() {
+                let told = member.association.remove_local_address(local);
+                told.map_err(Errno::of_address)?;
+            }
+            hub.remove_address(local);
+        }
+        Ok(())
+    }
+
+    /// The endpoint, once there is one.
+    pub(crate) fn hub(&self) -> Option<Arc<Hub>> {
+        if let Phase::Open(hub) = &*lock(&self.phase) {
+            return Some(Arc::clone(hub));
+        }
+        Some(Arc::clone(&self.only_member()?.hub))
+    }
+
+    /// Opens the endpoint, at any address and port unless the socket is bound. `None` is a place that the socket does not have.
+    fn open(&self, phase: &mut Phase, remote: Option<SocketAddr>) -> Result<Arc<Hub>, Errno> {
+        let place = match std::mem::replace(phase, Phase::New) {
+            Phase::New => {
+                let is_v6 = self.is_v6
+                    && remote.is_none_or(|remote| remote.is_ipv6() || self.style == Style::OneToMany);
+                let ip: IpAddr = if is_v6 {
+                    Ipv6Addr::UNSPECIFIED.into()
+                } else {
+                    Ipv4Addr::UNSPECIFIED.into()
+                };
+                Place::bind(&self.spread(&[SocketAddr::new(ip, 0)])?)?
+            }
+            Phase::Bound(place) => place,
             other => {
                 *phase = other;
                 return Err(Errno(libc::EINVAL));
             }
         };
-        *lock(&hub.listener) = Arc::downgrade(self);
-        *phase = Phase::Listening(hub);
-        Ok(())
+        let cookie_life = lock(&self.settings).cookie_life;
+        place.open(cookie_life)
     }
 
-    /// Queues an association for [`accept`](Self::accept); returns it if there is no space.
-    pub(crate) fn offer(&self, association: Association) -> Option<Association> {
+    /// Accepts associations from now on; in the one-to-one style up to `backlog` before they are taken, in the one-to-many style unless
+    /// it is 0.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the socket has an association, or the system denies an endpoint.
+    pub(crate) fn listen(self: &Arc<Self>, backlog: i32) -> Result<(), Errno> {
+        let config = lock(&self.settings).association_config();
+        let mut phase = lock(&self.phase);
+        let hub = match &*phase {
+            Phase::Open(hub) => Arc::clone(hub),
+            Phase::New | Phase::Bound(_) => self.open(&mut phase, None)?,
+            Phase::Connecting | Phase::Connected => return Err(Errno(libc::EINVAL)),
+        };
+        *phase = Phase::Open(Arc::clone(&hub));
+        drop(phase);
+        lock(&self.reader).backlog = usize::try_from(backlog).unwrap_or(0).max(1);
+        if self.style == Style::OneToMany && backlog <= 0 {
+            hub.stop_listening(self);
+            return Ok(());
+        }
+        hub.listen(self, config)
+    }
+
+    /// Takes an association that a peer set up, or queues it for [`accept`](Self::accept); returns it if there is no space.
+    pub(crate) fn offer(self: &Arc<Self>, association: Association, hub: &Arc<Hub>) -> Option<Association> {
+        if self.style == Style::OneToMany {
+            let settings = lock(&self.settings).clone();
+            self.attach(association, hub, Arc::new(Mutex::new(settings)));
+            return None;
+        }
         let mut reader = lock(&self.reader);
         if reader.waiting.len() >= reader.backlog {
             return Some(association);
         }
-        reader.waiting.push_back(association);
+        reader.waiting.push_back((association, Arc::clone(hub)));
         self.settle_reader(&mut reader);
         None
     }
 
+    /// From now on, an association that a peer set up is the socket's.
+    fn attach(self: &Arc<Self>, association: Association, hub: &Arc<Hub>, settings: Arc<Mutex<Settings>>) {
+        let unknown = SocketAddr::from(([0; 4], association.sctp_ports().1));
+        let member = Member::new(self, (association, Arc::clone(hub)), unknown, settings);
+        self.on_established(&member);
+    }
+
     /// Takes an association, as a socket with a descriptor.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the socket does not listen, `EOPNOTSUPP` in the one-to-many style.
     pub(crate) fn accept(&self, nonblocking: bool, cloexec: bool) -> Result<(Arc<Self>, OwnedFd), Errno> {
-        let hub = match &*lock(&self.phase) {
-            Phase::Listening(hub) => Arc::clone(hub),
-            _ => return Err(Errno(libc::EINVAL)),
-        };
+        if self.style == Style::OneToMany {
+            return Err(Errno(libc::EOPNOTSUPP));
+        }
         loop {
+            if !matches!(&*lock(&self.phase), Phase::Open(_)) {
+                return Err(Errno(libc::EINVAL));
+            }
             let taken = {
                 let mut reader = lock(&self.reader);
                 let taken = reader.waiting.pop_front();
                 self.settle_reader(&mut reader);
                 taken
             };
-            let Some(association) = taken else {
+            let Some((association, hub)) = taken else {
                 self.wait_readable(true)?;
                 continue;
             };
-            let (socket, program) = Self::new(self.is_v6, nonblocking, cloexec)?;
-            *lock(&socket.settings) = lock(&self.settings).clone();
-            socket.attach(association, hub);
+            let settings = Arc::new(Mutex::new(lock(&self.settings).clone()));
+            let (socket, program) = Self::new(
+                self.style,
+                self.is_v6,
+                (nonblocking, cloexec),
+                Arc::clone(&settings),
+            )?;
+            socket.attach(association, &hub, settings);
             return Ok((socket, program));
         }
     }
 
-    /// Sets an association up. If the descriptor is non-blocking, `EINPROGRESS`, and it is writable afterwards.
-    pub(crate) fn connect(self: &Arc<Self>, remotes: &[SocketAddr]) -> Result<(), Errno> {
+    /// Sets an association up; returns its identifier. If the descriptor is non-blocking, the second value is `EINPROGRESS`, and the
+    /// socket is writable afterwards.
+    ///
+    /// # Errors
+    ///
+    /// `EISCONN` or `EALREADY` if there is one with this peer, or the peer cannot be reached.
+    pub(crate) fn connect(
+        self: &Arc<Self>,
+        remotes: &[SocketAddr],
+    ) -> Result<(i32, Result<(), Errno>), Errno> {
         let first = *remotes.first().ok_or(Errno(libc::EINVAL))?;
         let mut phase = lock(&self.phase);
-        let place = match std::mem::replace(&mut *phase, Phase::Connecting) {
-            Phase::New => Place::any(first),
-            Phase::Bound(place) => Ok(place),
-            Phase::Connecting => return Err(Errno(libc::EALREADY)),
-            other => {
-                *phase = other;
-                return Err(Errno(libc::EISCONN));
+        let member = match (self.style, &*phase) {
+            (Style::OneToOne, Phase::New | Phase::Bound(_)) => {
+                let hub = self.open(&mut phase, Some(first))?;
+                let member = self.begin(&hub, remotes, None)?;
+                *phase = Phase::Connecting;
+                member
+            }
+            (Style::OneToOne, Phase::Connecting) => return Err(Errno(libc::EALREADY)),
+            (Style::OneToOne, _) => return Err(Errno(libc::EISCONN)),
+            (Style::OneToMany, _) => {
+                if let Some(member) = remotes.iter().find_map(|remote| self.member_at(*remote)) {
+                    let is_new = !member.is_established();
+                    return Err(Errno(if is_new { libc::EALREADY } else { libc::EISCONN }));
+                }
+                self.begin_from(&mut phase, remotes, None)?
             }
         };
-        let started = place.and_then(|place| self.start(place, remotes));
-        if let Err(error) = started {
-            *phase = Phase::New;
-            return Err(error);
-        }
         drop(phase);
+        let is_patient = !self.mirror.is_nonblocking()?;
+        if is_patient || self.style == Style::OneToOne {
+            self.block_until_established(&member)?;
+        }
+        member.follow_handshake()?;
         // As the kernel does, also if the handshake is over by now.
-        if self.mirror.is_nonblocking()? {
-            return Err(Errno(libc::EINPROGRESS));
+        if !is_patient {
+            return Ok((member.id, Err(Errno(libc::EINPROGRESS))));
         }
-        match self.wait_writable(true) {
+        self.wait_until_established(&member)
+    }
+
+    fn wait_until_established(&self, member: &Member) -> Result<(i32, Result<(), Errno>), Errno> {
+        match self.wait_for(member, true) {
             // The time of `SO_SNDTIMEO` is over.
-            Err(Errno(libc::EAGAIN)) => Err(Errno(libc::EINPROGRESS)),
+            Err(Errno(libc::EAGAIN)) => Ok((member.id, Err(Errno(libc::EINPROGRESS)))),
             Err(error) => Err(error),
-            Ok(()) => self.take_error().map_or(Ok(()), Err),
+            Ok(_) => {
+                let error = self.take_error().or_else(|| member.failure.get().copied());
+                error.map_or(Ok((member.id, Ok(()))), Err)
+            }
         }
     }
 
-    fn start(self: &Arc<Self>, place: Place, remotes: &[SocketAddr]) -> Result<(), Errno> {
-        let mut config = lock(&self.settings).association_config();
+    /// The association with a peer; a new one if there is none and `may_begin`.
+    pub(super) fn member_or_new(
+        self: &Arc<Self>,
+        remotes: &[SocketAddr],
+        may_begin: bool,
+        init: Option<Init>,
+    ) -> Result<Arc<Member>, Errno> {
+        let first = *remotes.first().ok_or(Errno(libc::EINVAL))?;
+        let lives = |member: &Arc<Member>| !member.association.is_closed();
+        if let Some(member) = self.member_at(first).filter(lives) {
+            return Ok(member);
+        }
+        if !may_begin {
+            return Err(Errno(libc::EINVAL));
+        }
+        let mut phase = lock(&self.phase);
+        // Another thread may have been faster.
+        if let Some(member) = self.member_at(first).filter(lives) {
+            return Ok(member);
+        }
+        let member = self.begin_from(&mut phase, remotes, init)?;
+        drop(phase);
+        member.follow_handshake()?;
+        Ok(member)
+    }
+
+    /// Begins an association of a one-to-many style socket, whose endpoint is opened by the first.
+    fn begin_from(
+        self: &Arc<Self>,
+        phase: &mut Phase,
+        remotes: &[SocketAddr],
+        init: Option<Init>,
+    ) -> Result<Arc<Member>, Errno> {
+        let hub = match &*phase {
+            Phase::Open(hub) => Arc::clone(hub),
+            _ => self.open(phase, None)?,
+        };
+        *phase = Phase::Open(Arc::clone(&hub));
+        self.begin(&hub, remotes, init)
+    }
+
+    fn begin(
+        self: &Arc<Self>,
+        hub: &Arc<Hub>,
+        remotes: &[SocketAddr],
+        init: Option<Init>,
+    ) -> Result<Arc<Member>, Errno> {
+        let mut settings = lock(&self.settings).clone();
+        if let Some(init) = init {
+            settings.init.replace(init);
+        }
+        let mut config = settings.association_config();
         config.peer_sctp_port = remotes[0].port();
-        config.local_sctp_port = Some(place.port());
-        let hub = place.open(None)?;
-        let remotes: Vec<SocketAddr> = remotes.iter().copied().map(encapsulated).collect();
-        self.set_full(&mut lock(&self.writer), true);
-        let socket = Arc::downgrade(self);
-        Process::current().runtime()?.spawn(async move {
-            let connected = hub.endpoint.connect_with(&remotes[..], &config).await;
-            if let Some(socket) = socket.upgrade() {
-                socket.on_connected(connected, hub);
-            }
-        });
-        Ok(())
+        config.local_sctp_port = Some(hub.port());
+        let udp_port = settings.peer_udp_port;
+        let packets_to: Vec<SocketAddr> = remotes
+            .iter()
+            .map(|remote| encapsulated(*remote, udp_port))
+            .collect();
+        let association = begin_when_free(hub, &packets_to, &config)?;
+        let settings = match self.style {
+            Style::OneToOne => Arc::clone(&self.settings),
+            Style::OneToMany => Arc::new(Mutex::new(settings)),
+        };
+        let member = Member::new(self, (association, Arc::clone(hub)), remotes[0], settings);
+        self.enter(&member, remotes);
+        Ok(member)
     }
 
-    fn on_connected(self: &Arc<Self>, connected: Result<Association, ConnectError>, hub: Arc<Hub>) {
-        match connected {
-            Ok(association) => self.attach(association, hub),
-            Err(error) => {
-                self.error.store(Errno::from(error).0, Ordering::Release);
-                *lock(&self.phase) = Phase::New;
-                self.set_full(&mut lock(&self.writer), false);
-            }
+    /// An association of the one-to-one style is established.
+    pub(super) fn set_connected(&self) {
+        if self.style == Style::OneToOne {
+            *lock(&self.phase) = Phase::Connected;
         }
     }
 
-    /// The peer's address (`getpeername`).
+    /// The handshake of an association of the one-to-one style failed.
+    pub(super) fn set_unconnected(&self, error: Errno) {
+        self.error.store(error.0, Ordering::Release);
+        *lock(&self.phase) = Phase::New;
+    }
+
+    /// An address was added to the peer.
+    pub(super) fn learn_address(&self, member: &Member, address: SocketAddr) {
+        let found = self.members().by_id.get(&member.id).cloned();
+        if let Some(member) = found {
+            self.enter(&member, &[address]);
+        }
+    }
+
+    /// The peer's address (`getpeername`), in the one-to-one style.
     pub(crate) fn peer(&self) -> Result<SocketAddr, Errno> {
-        Ok(self.connection()?.peer)
+        let member = match self.style {
+            Style::OneToOne => self.only_member().filter(|member| member.is_established()),
+            Style::OneToMany => None,
+        };
+        Ok(member.ok_or(Errno(libc::ENOTCONN))?.peer())
     }
 
-    /// All addresses of the peer (`sctp_getpaddrs`).
-    pub(crate) fn peers(&self) -> Result<Vec<SocketAddr>, Errno> {
-        let connection = self.connection()?;
-        let paths = connection.association.statistics().paths;
-        let remotes = paths.iter().map(|path| path.addr.remote.ip());
-        Ok(unique(remotes, connection.peer.port()))
-    }
-
-    /// Our addresses (`sctp_getladdrs`); the first is that of `getsockname`.
+    /// Our addresses; those of the socket if there is no association.
     pub(crate) fn locals(&self) -> Vec<SocketAddr> {
-        if let Some(connection) = self.connection.get() {
-            let mut paths = connection.association.statistics().paths;
-            paths.sort_by_key(|path| !path.primary);
-            let locals = paths.iter().map(|path| path.addr.local.ip());
-            return unique(locals, connection.association.sctp_ports().0);
-        }
-        match &*lock(&self.phase) {
-            Phase::Bound(place) => place.locals.clone(),
-            Phase::Listening(hub) => hub.locals.clone(),
-            Phase::New | Phase::Connecting | Phase::Connected => Vec::new(),
+        let of_socket = match &*lock(&self.phase) {
+            Phase::Bound(place) => Some(place.locals.clone()),
+            Phase::Open(hub) => Some(lock(&hub.locals).clone()),
+            Phase::New | Phase::Connecting | Phase::Connected => None,
+        };
+        let of_member = || self.only_member().map(|member| member.locals());
+        of_socket.or_else(of_member).unwrap_or_default()
+    }
+
+    /// The addresses of the association that `id` names, or of the socket.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if there is no such association.
+    pub(crate) fn locals_of(&self, id: i32) -> Result<Vec<SocketAddr>, Errno> {
+        match (self.style, id) {
+            (Style::OneToOne, _) | (Style::OneToMany, FUTURE_ASSOC) => Ok(self.locals()),
+            (Style::OneToMany, _) => Ok(self.member(id)?.locals()),
         }
     }
 
     pub(crate) fn is_listening(&self) -> bool {
-        matches!(*lock(&self.phase), Phase::Listening(_))
+        matches!(&*lock(&self.phase), Phase::Open(hub) if hub.is_listener(self))
     }
 
-    pub(super) fn is_connecting(&self) -> bool {
-        matches!(*lock(&self.phase), Phase::Connecting)
+    /// Whether IPv4 addresses are written as addresses of IPv6.
+    pub(crate) fn maps_v4(&self) -> bool {
+        self.is_v6 && lock(&self.settings).mapped_v4 != 0
     }
 }
 
-/// Each address once, with `port`.
-fn unique(addresses: impl Iterator<Item = IpAddr>, port: u16) -> Vec<SocketAddr> {
-    let mut found = Vec::new();
-    for address in addresses.map(|address| SocketAddr::new(address, port)) {
-        if !found.contains(&address) {
-            found.push(address);
+/// How often [`begin_when_free`] tries.
+const ATTEMPTS: usize = 100;
+
+/// Begins an association. One with the same peer that has just ended may still have its last packet to send, which the driver does in
+/// its next turn.
+fn begin_when_free(
+    hub: &Hub,
+    remotes: &[SocketAddr],
+    config: &AssociationConfig,
+) -> Result<Association, Errno> {
+    for _ in 1..ATTEMPTS {
+        match hub.endpoint.begin(remotes, config) {
+            Err(ConnectError::Config(ConnectConfigError::InUse)) => Process::current().await_turn()?,
+            begun => return Ok(begun?),
         }
     }
-    found
+    Ok(hub.endpoint.begin(remotes, config)?)
 }

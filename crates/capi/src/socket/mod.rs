@@ -1,37 +1,56 @@
-//! Socket of the one-to-one style: its state, and its readiness.
+//! Socket: its style, its associations and its readiness.
 //!
-//! Each direction has a lock. Who holds it compares the state of the association with that of the mirror and adapts the mirror,
-//! so the driver's thread and a program's thread cannot leave it wrong.
+//! Each direction has a lock. Who holds it compares the state of the associations with that of the mirror and adapts the mirror,
+//! so the driver's thread and a program's threads cannot leave it wrong. A reader's lock comes before those of associations.
 
 mod establish;
+mod events;
+mod member;
 mod options;
-mod transfer;
+mod peel_off;
+mod receive;
+mod send;
+mod watch;
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
-use anabranch::{Association, Readiness, ReceivedMessage};
+use anabranch::Readiness;
 
 use crate::errno::Errno;
 use crate::hub::{Hub, Place};
-use crate::layout::{self, AssocState};
 use crate::lock;
 use crate::mirror::Mirror;
 use crate::process::Process;
-pub(crate) use options::{Answer, Settings};
-pub(crate) use transfer::Received;
+pub(crate) use member::Member;
+pub(crate) use options::{Answer, Init, Settings, number};
+use receive::Reader;
+pub(crate) use receive::Received;
+pub(crate) use send::Request;
+use send::Writer;
+
+/// How associations and sockets belong together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Style {
+    /// `SOCK_STREAM` (RFC 6458 §4): one association, set up by `connect` and `accept`.
+    OneToOne,
+    /// `SOCK_SEQPACKET` (RFC 6458 §3): any number of associations, set up by what is sent too.
+    OneToMany,
+}
 
 /// A socket, which one or more descriptors refer to.
 #[derive(Debug)]
 pub(crate) struct Socket {
+    pub(crate) style: Style,
     pub(crate) is_v6: bool,
     mirror: Mirror,
-    pub(crate) settings: Mutex<Settings>,
+    pub(crate) settings: Arc<Mutex<Settings>>,
     phase: Mutex<Phase>,
-    connection: OnceLock<Connection>,
+    members: RwLock<Members>,
     reader: Mutex<Reader>,
     writer: Mutex<Writer>,
     /// `SO_ERROR`.
@@ -44,40 +63,17 @@ pub(crate) struct Socket {
 enum Phase {
     New,
     Bound(Place),
-    Listening(Arc<Hub>),
+    /// Of the one-to-one style: it accepts. Of the one-to-many style: it may have associations.
+    Open(Arc<Hub>),
     Connecting,
     Connected,
 }
 
-/// An association.
-#[derive(Debug)]
-pub(crate) struct Connection {
-    pub(crate) association: Association,
-    hub: Arc<Hub>,
-    peer: SocketAddr,
-}
-
+/// The associations of a socket.
 #[derive(Debug, Default)]
-struct Reader {
-    /// Whether the mirror is readable.
-    is_marked: bool,
-    /// Notifications that come before the next message.
-    notices: VecDeque<Vec<u8>>,
-    /// A message, or the rest of one.
-    pending: Option<ReceivedMessage>,
-    /// Whether the program knows of the end.
-    has_ended: bool,
-    /// Associations to accept.
-    waiting: VecDeque<Association>,
-    backlog: usize,
-}
-
-#[derive(Debug, Default)]
-struct Writer {
-    /// Whether the mirror is not writable.
-    is_full: bool,
-    /// Whether the program has shut this direction down.
-    is_shut: bool,
+struct Members {
+    by_id: BTreeMap<i32, Arc<Member>>,
+    by_peer: BTreeMap<SocketAddr, i32>,
 }
 
 impl Socket {
@@ -86,14 +82,20 @@ impl Socket {
     /// # Errors
     ///
     /// The system denies descriptors.
-    pub(crate) fn new(is_v6: bool, nonblocking: bool, cloexec: bool) -> Result<(Arc<Self>, OwnedFd), Errno> {
+    pub(crate) fn new(
+        style: Style,
+        is_v6: bool,
+        (nonblocking, cloexec): (bool, bool),
+        settings: Arc<Mutex<Settings>>,
+    ) -> Result<(Arc<Self>, OwnedFd), Errno> {
         let (mirror, program) = Mirror::new(nonblocking, cloexec)?;
         let socket = Self {
+            style,
             is_v6,
             mirror,
-            settings: Mutex::default(),
+            settings,
             phase: Mutex::new(Phase::New),
-            connection: OnceLock::new(),
+            members: RwLock::default(),
             reader: Mutex::default(),
             writer: Mutex::default(),
             error: AtomicI32::new(0),
@@ -113,27 +115,100 @@ impl Socket {
         }
     }
 
+    /// Shuts all associations down in the background, or as `SO_LINGER` says.
     fn close(&self) {
         let phase = std::mem::replace(&mut *lock(&self.phase), Phase::New);
-        if let Phase::Listening(hub) = phase {
-            *lock(&hub.listener) = Weak::new();
-            for association in lock(&self.reader).waiting.drain(..) {
+        if let Phase::Open(hub) = phase {
+            hub.stop_listening(self);
+            for (association, _) in lock(&self.reader).waiting.drain(..) {
                 association.abort("not accepted");
             }
         }
-        if let Some(connection) = self.connection.get() {
-            let association = connection.association.clone();
-            if lock(&self.settings).linger == (1, 0) {
-                association.abort("closed");
+        let (lingers, seconds) = lock(&self.settings).linger;
+        let members = std::mem::take(&mut *self.members_mut());
+        for member in members.by_id.values() {
+            if lingers != 0 && seconds == 0 {
+                member.association.abort("closed");
             } else {
-                Process::current().shut_down(association, Arc::clone(&connection.hub));
+                Process::current().shut_down(member.association.clone(), Arc::clone(&member.hub));
             }
         }
         self.mirror.hang_up();
+        if lingers != 0 && seconds != 0 {
+            let associations = members.by_id.values().map(|member| &member.association);
+            Process::current().linger(associations, Duration::from_secs(seconds.into()));
+        }
     }
 
-    pub(crate) fn connection(&self) -> Result<&Connection, Errno> {
-        self.connection.get().ok_or(Errno(libc::ENOTCONN))
+    fn members(&self) -> RwLockReadGuard<'_, Members> {
+        self.members.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn members_mut(&self) -> RwLockWriteGuard<'_, Members> {
+        self.members.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The association of a socket of the one-to-one style.
+    fn only_member(&self) -> Option<Arc<Member>> {
+        self.members().by_id.values().next().cloned()
+    }
+
+    /// The associations that `id` names, which a socket of the one-to-one style ignores.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if there is none.
+    pub(crate) fn member(&self, id: i32) -> Result<Arc<Member>, Errno> {
+        let found = match self.style {
+            Style::OneToOne => self.only_member(),
+            Style::OneToMany => self.members().by_id.get(&id).cloned(),
+        };
+        found.ok_or(Errno(libc::EINVAL))
+    }
+
+    /// The identifier of the association with a peer.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT` if there is none.
+    pub(crate) fn assoc_id(&self, peer: SocketAddr) -> Result<i32, Errno> {
+        let member = self.member_at(peer).ok_or(Errno(libc::ENOENT))?;
+        Ok(member.id)
+    }
+
+    /// All associations, in the order of their identifiers.
+    pub(crate) fn all_members(&self) -> Vec<Arc<Member>> {
+        self.members().by_id.values().cloned().collect()
+    }
+
+    /// The association with the peer that has this address.
+    fn member_at(&self, peer: SocketAddr) -> Option<Arc<Member>> {
+        let members = self.members();
+        let id = members.by_peer.get(&peer)?;
+        members.by_id.get(id).cloned()
+    }
+
+    /// Enters an association, under all addresses of its peer that are known.
+    fn enter(&self, member: &Arc<Member>, peers: &[SocketAddr]) {
+        let mut members = self.members_mut();
+        members.by_id.insert(member.id, Arc::clone(member));
+        for peer in peers {
+            members.by_peer.insert(*peer, member.id);
+        }
+        member.remember(peers);
+    }
+
+    /// Forgets an association.
+    fn forget(&self, id: i32) -> Option<Arc<Member>> {
+        let mut members = self.members_mut();
+        let member = members.by_id.remove(&id)?;
+        for peer in member.remembered() {
+            // The peer may have an association anew.
+            if members.by_peer.get(&peer) == Some(&id) {
+                members.by_peer.remove(&peer);
+            }
+        }
+        Some(member)
     }
 
     /// Takes the error of the socket (`SO_ERROR`).
@@ -143,51 +218,37 @@ impl Socket {
             .map(Errno)
     }
 
-    /// From now on the socket is an association's.
-    fn attach(self: &Arc<Self>, association: Association, hub: Arc<Hub>) {
-        let paths = association.statistics().paths;
-        let primary = paths.iter().find(|path| path.primary).or_else(|| paths.first());
-        let ip = primary.map_or_else(|| [0; 4].into(), |path| path.addr.remote.ip());
-        let peer = SocketAddr::new(ip, association.sctp_ports().1);
-        let streams = association.streams();
-        let _ = self.connection.set(Connection {
-            association,
-            hub,
-            peer,
-        });
-        let Ok(connection) = self.connection() else { return };
-        if lock(&self.settings).subscribes(layout::ASSOC_CHANGE) {
-            let notice = layout::assoc_change(AssocState::CommUp, streams);
-            lock(&self.reader).notices.push_back(notice);
-        }
-        let weak = Arc::downgrade(self);
-        connection.association.on_readiness(move |readiness| {
-            if let Some(socket) = weak.upgrade() {
-                socket.on_readiness(readiness);
+    /// Something can be received from or sent to an association, or it has ended.
+    fn on_readiness(&self, member: &Arc<Member>, readiness: Readiness) {
+        if readiness != Readiness::Send {
+            let mut reader = lock(&self.reader);
+            if member.is_owned_by(self) {
+                reader.enqueue(member);
+                self.settle_reader(&mut reader);
             }
-        });
-        *lock(&self.phase) = Phase::Connected;
-        self.on_readiness(Readiness::Both);
+        }
+        // The end of a failed handshake is told when the error is known.
+        let is_decided = member.is_established() || member.failure.get().is_some();
+        if readiness != Readiness::Receive && is_decided {
+            self.unblock(member);
+        }
     }
 
-    fn on_readiness(&self, readiness: Readiness) {
-        if readiness != Readiness::Send {
-            self.settle_reader(&mut lock(&self.reader));
+    /// Queues a notification, if the program wants those of this type.
+    fn notify(&self, member: &Member, kind: u16, notice: impl FnOnce(i32) -> Vec<u8>) {
+        if !lock(&member.settings).subscribes(kind) {
+            return;
         }
-        if readiness != Readiness::Receive {
-            self.set_full(&mut lock(&self.writer), false);
+        let mut reader = lock(&self.reader);
+        if member.is_owned_by(self) && !lock(&member.inbox).has_ended {
+            reader.push_notice(member, notice(member.id));
+            self.settle_reader(&mut reader);
         }
     }
 
     /// Adapts the mirror to what can be received or accepted.
     fn settle_reader(&self, reader: &mut Reader) {
-        let is_readable = !reader.notices.is_empty()
-            || !reader.waiting.is_empty()
-            || reader.pending.is_some()
-            || self
-                .connection
-                .get()
-                .is_some_and(|connection| connection.association.is_readable());
+        let is_readable = reader.is_readable();
         if is_readable != reader.is_marked {
             reader.is_marked = is_readable;
             if is_readable {
@@ -198,35 +259,11 @@ impl Socket {
         }
     }
 
-    /// Makes the mirror writable or not.
-    fn set_full(&self, writer: &mut Writer, is_full: bool) {
-        if is_full != writer.is_full {
-            writer.is_full = is_full;
-            if is_full {
-                self.mirror.fill();
-            } else {
-                self.mirror.drain();
-            }
-        }
-    }
-
     /// Waits until something can be received or accepted.
     fn wait_readable(&self, is_patient: bool) -> Result<(), Errno> {
         if !is_patient {
             return Err(Errno(libc::EAGAIN));
         }
         self.mirror.wait_readable()
-    }
-
-    /// Waits until something can be sent, or the handshake is over.
-    fn wait_writable(&self, is_patient: bool) -> Result<(), Errno> {
-        if !is_patient {
-            return Err(Errno(libc::EAGAIN));
-        }
-        self.mirror.wait_writable()?;
-        if !lock(&self.writer).is_full {
-            self.mirror.drain();
-        }
-        Ok(())
     }
 }

@@ -1,21 +1,6 @@
 /* One-to-one style sockets of SCTP: blocking, poll, epoll, options, ancillary data and notifications.
  * Usage: echo CASE. Exit status 0 if everything is as RFC 6458 says; else the failed line is printed. */
-#define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/sctp.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "common.h"
 
 _Static_assert(sizeof(struct sctp_sndrcvinfo) == 32, "sctp_sndrcvinfo");
 _Static_assert(sizeof(struct sctp_rcvinfo) == 28, "sctp_rcvinfo");
@@ -27,23 +12,10 @@ _Static_assert(sizeof(struct sctp_assoc_change) == 20, "sctp_assoc_change");
 _Static_assert(sizeof(struct sctp_shutdown_event) == 12, "sctp_shutdown_event");
 _Static_assert(sizeof(struct sctp_event_subscribe) == 14, "sctp_event_subscribe");
 
-#define CHECK(condition)                                                                  \
-  do {                                                                                    \
-    if (!(condition)) {                                                                   \
-      printf("line %d: %s (errno %d: %s)\n", __LINE__, #condition, errno, strerror(errno)); \
-      exit(1);                                                                            \
-    }                                                                                     \
-  } while (0)
-
 static struct sockaddr_in at;
 
 static int listener(void) {
-  int fd = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
-  CHECK(fd >= 0);
-  at = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-  CHECK(bind(fd, (struct sockaddr *)&at, sizeof at) == 0);
-  socklen_t length = sizeof at;
-  CHECK(getsockname(fd, (struct sockaddr *)&at, &length) == 0 && at.sin_port != 0);
+  int fd = bound(SOCK_STREAM, &at);
   CHECK(listen(fd, 5) == 0);
   return fd;
 }
@@ -57,12 +29,6 @@ static void pair(int *client, int *server) {
   *server = accept(listening, (struct sockaddr *)&peer, &length);
   CHECK(*server >= 0 && peer.sin_addr.s_addr == htonl(INADDR_LOOPBACK));
   close(listening);
-}
-
-static int events(int fd, int wanted, int wait) {
-  struct pollfd one = {.fd = fd, .events = wanted};
-  poll(&one, 1, wait);
-  return one.revents;
 }
 
 static void blocking(void) {
@@ -215,13 +181,7 @@ static void threads(void) {
 }
 
 int main(int count, char **arguments) {
-  const char *names[] = {"blocking", "readiness", "refused", "ancillary", "forked", "threads"};
-  void (*cases[])(void) = {blocking, readiness, refused, ancillary, forked, threads};
-  for (int i = 0; count == 2 && i < 6; i++) {
-    if (strcmp(arguments[1], names[i]) == 0) {
-      cases[i]();
-      return 0;
-    }
-  }
-  return 2;
+  const struct test_case cases[] = {{"blocking", blocking}, {"readiness", readiness}, {"refused", refused},
+                                    {"ancillary", ancillary}, {"forked", forked}, {"threads", threads}, {0}};
+  return run_case(count, arguments, cases);
 }

@@ -1,0 +1,316 @@
+//! Settings of a socket, which associations to come take over.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anabranch::policy::catalog::RtoChoice;
+use anabranch::policy::options::RtoParameters;
+use anabranch::{AssociationConfig, PolicyRecipe};
+
+use super::HEADERS;
+use crate::errno::Errno;
+use crate::layout::{Build, EVENTS, Fields, Info, SN_TYPE_BASE};
+
+/// `struct sctp_initmsg`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Init([u16; 4]);
+
+impl Init {
+    /// # Errors
+    ///
+    /// `EINVAL` if too short.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, Errno> {
+        let mut fields = Fields::new(bytes);
+        let mut all = [0; 4];
+        for field in &mut all {
+            *field = fields.u16()?;
+        }
+        Ok(Self(all))
+    }
+
+    /// A value of 0 leaves a field as it is.
+    pub(crate) fn replace(&mut self, new: Self) {
+        for (field, value) in self.0.iter_mut().zip(new.0) {
+            if value != 0 {
+                *field = value;
+            }
+        }
+    }
+
+    pub(crate) fn bytes(self) -> Vec<u8> {
+        self.0.map(u16::to_ne_bytes).concat()
+    }
+}
+
+/// Parameters of paths (`SCTP_PEER_ADDR_PARAMS`, `SCTP_PEER_ADDR_THLDS`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PathSettings {
+    pub(crate) has_heartbeats: bool,
+    /// Milliseconds.
+    pub(crate) heartbeat_interval: u32,
+    pub(crate) max_retransmissions: u16,
+    pub(crate) pf_threshold: u16,
+    /// Bytes of packets if path MTU discovery is off.
+    pub(crate) fixed_mtu: Option<u16>,
+}
+
+/// Options of a socket, which its associations take over when they are set up.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) only_v6: bool,
+    /// `l_onoff` and `l_linger`.
+    pub(crate) linger: (u32, u32),
+    pub(crate) init: Init,
+    pub(super) nodelay: u32,
+    pub(super) maxseg: u32,
+    pub(crate) mapped_v4: u32,
+    pub(super) events: [u8; EVENTS],
+    pub(crate) receives_rcvinfo: bool,
+    pub(crate) receives_nxtinfo: bool,
+    /// Defaults of messages.
+    pub(crate) send: Info,
+    /// `SCTP_DEFAULT_PRINFO`: policy and value.
+    pub(crate) reliability: (u16, u32),
+    /// Received messages have it.
+    pub(crate) context: u32,
+    pub(crate) send_buffer: u32,
+    pub(super) receive_buffer: u32,
+    pub(super) rto: RtoParameters,
+    pub(super) max_retransmissions: u16,
+    pub(crate) cookie_life: Duration,
+    /// Seconds; 0 for never.
+    pub(crate) autoclose: u32,
+    pub(super) adaptation: Option<u32>,
+    pub(crate) disable_fragments: bool,
+    /// `SCTP_FRAGMENT_INTERLEAVE`.
+    pub(crate) interleave: u32,
+    pub(super) partial_delivery_point: Option<u32>,
+    /// Milliseconds and packets.
+    pub(super) sack: Option<(u32, u32)>,
+    pub(super) path: PathSettings,
+    pub(crate) exposes_pf: bool,
+    pub(crate) peer_udp_port: Option<u16>,
+    pub(super) authenticated_chunks: Vec<u8>,
+    /// Shared keys by number.
+    pub(crate) keys: BTreeMap<u16, Vec<u8>>,
+    pub(crate) active_key: u16,
+    pub(super) partial_reliability: bool,
+    pub(super) reconfiguration: bool,
+    /// `SCTP_ENABLE_STREAM_RESET`.
+    pub(super) enabled_resets: u32,
+    pub(super) scheduler: Option<&'static str>,
+    pub(super) interleaving: bool,
+    pub(super) changes_addresses: bool,
+    pub(super) ecn: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let policies = PolicyRecipe::default();
+        let RtoChoice::Rfc9260(rto) = policies.rto;
+        Self {
+            only_v6: false,
+            linger: (0, 0),
+            init: Init([10, u16::MAX, 8, 60_000]),
+            nodelay: 0,
+            maxseg: 0,
+            mapped_v4: 1,
+            events: [0; EVENTS],
+            receives_rcvinfo: false,
+            receives_nxtinfo: false,
+            send: Info::default(),
+            reliability: (0, 0),
+            context: 0,
+            send_buffer: 4 << 20,
+            receive_buffer: 4 << 20,
+            rto,
+            max_retransmissions: 10,
+            cookie_life: Duration::from_secs(60),
+            autoclose: 0,
+            adaptation: None,
+            disable_fragments: false,
+            interleave: 1,
+            partial_delivery_point: None,
+            sack: None,
+            path: PathSettings {
+                has_heartbeats: true,
+                heartbeat_interval: 30_000,
+                max_retransmissions: 5,
+                pf_threshold: 0,
+                fixed_mtu: None,
+            },
+            exposes_pf: true,
+            peer_udp_port: None,
+            authenticated_chunks: Vec::new(),
+            keys: BTreeMap::new(),
+            active_key: 0,
+            partial_reliability: true,
+            reconfiguration: true,
+            enabled_resets: 7,
+            scheduler: None,
+            interleaving: false,
+            changes_addresses: true,
+            ecn: false,
+        }
+    }
+}
+
+impl Settings {
+    /// Whether the program wants notifications of this type.
+    pub(crate) fn subscribes(&self, kind: u16) -> bool {
+        self.events[usize::from(kind - SN_TYPE_BASE)] != 0
+    }
+
+    /// Whether received messages come with `struct sctp_sndrcvinfo`.
+    pub(crate) const fn receives_sndrcvinfo(&self) -> bool {
+        self.events[0] != 0
+    }
+
+    pub(crate) fn association_config(&self) -> AssociationConfig {
+        let Init([outbound, inbound, attempts, _]) = self.init;
+        let default = AssociationConfig::default();
+        let mtu = match self.maxseg {
+            0 => self.path.fixed_mtu.unwrap_or(default.mtu),
+            bytes => u16::try_from(bytes.saturating_add(HEADERS.into())).unwrap_or(u16::MAX),
+        };
+        let partial_delivery_point = self
+            .partial_delivery_point
+            .map_or(default.partial_delivery_point, |bytes| bytes as usize);
+        AssociationConfig {
+            outbound_streams: outbound,
+            max_inbound_streams: inbound,
+            max_init_retransmits: attempts,
+            max_retransmits: self.max_retransmissions,
+            send_buffer: self.send_buffer.into(),
+            receive_buffer: self.receive_buffer.into(),
+            partial_delivery_point,
+            partial_reliability: self.partial_reliability,
+            reconfiguration: self.reconfiguration,
+            adaptation_layer: self.adaptation,
+            authentication_key: self.keys.get(&0).cloned().unwrap_or_default(),
+            authenticated_chunks: self.authenticated_chunks.clone(),
+            mtu: mtu.min(default.mtu),
+            policies: self.policies(),
+            ..default
+        }
+    }
+
+    fn policies(&self) -> PolicyRecipe {
+        let default = PolicyRecipe::default();
+        let mut recipe = PolicyRecipe {
+            rto: RtoChoice::Rfc9260(self.rto),
+            ..default
+        };
+        let on = |is_on| if is_on { "on" } else { "off" };
+        let mut wanted = vec![
+            ("failover.max-retrans", self.path.max_retransmissions.to_string()),
+            ("failover.pfmr", self.path.pf_threshold.to_string()),
+            (
+                "failover.heartbeat",
+                format!("{}ms", self.path.heartbeat_interval),
+            ),
+            ("interleaving", on(self.interleaving).to_owned()),
+            ("add-ip", on(self.changes_addresses).to_owned()),
+            ("ecn", on(self.ecn).to_owned()),
+        ];
+        if let Some((delay, packets)) = self.sack {
+            wanted.push(("ack-policy.delay", format!("{delay}ms")));
+            wanted.push(("ack-policy.packets", packets.to_string()));
+        }
+        if let Some(scheduler) = self.scheduler {
+            wanted.push(("stream-scheduler", scheduler.to_owned()));
+        }
+        if self.path.fixed_mtu.is_some() {
+            wanted.push(("pmtu", "fixed".to_owned()));
+        }
+        for (key, value) in wanted {
+            // All values were checked when they were set.
+            let _ = recipe.set(key, &value);
+        }
+        recipe
+    }
+
+    /// `struct sctp_event_subscribe`, or as much of it as has `length` bytes.
+    pub(super) fn subscriptions(&self, length: usize) -> Vec<u8> {
+        self.events[..length.min(EVENTS)].to_vec()
+    }
+
+    /// Subscribes to as many notifications as the program's header has.
+    pub(super) fn subscribe(&mut self, wanted: &[u8]) -> Result<(), Errno> {
+        let known = self.events.get_mut(..wanted.len()).ok_or(Errno(libc::EINVAL))?;
+        known.copy_from_slice(wanted);
+        Ok(())
+    }
+
+    /// `struct sctp_rtoinfo`.
+    pub(super) fn rto_info(&self, id: i32) -> Vec<u8> {
+        let times = [self.rto.initial, self.rto.max, self.rto.min].map(milliseconds);
+        let build = Build::new().i32(id);
+        times.into_iter().fold(build, Build::u32).done()
+    }
+
+    pub(super) fn set_rto(&mut self, fields: &mut Fields<'_>) -> Result<(), Errno> {
+        let mut time = |before: Duration| {
+            let given = fields.u32()?;
+            let is_kept = given == 0;
+            Ok::<_, Errno>(if is_kept {
+                before
+            } else {
+                Duration::from_millis(given.into())
+            })
+        };
+        let (initial, max, min) = (time(self.rto.initial)?, time(self.rto.max)?, time(self.rto.min)?);
+        // RFC 9260 §6.3.1.
+        if min > max || initial > max || initial < min {
+            return Err(Errno(libc::EINVAL));
+        }
+        self.rto = RtoParameters { initial, min, max };
+        Ok(())
+    }
+}
+
+pub(super) fn milliseconds(time: Duration) -> u32 {
+    u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_policies_of_settings_exist() {
+        let mut settings = Settings {
+            sack: Some((100, 1)),
+            scheduler: Some("wfq"),
+            interleaving: true,
+            ecn: true,
+            changes_addresses: false,
+            ..Settings::default()
+        };
+        settings.path = PathSettings {
+            has_heartbeats: true,
+            heartbeat_interval: 5_000,
+            max_retransmissions: 2,
+            pf_threshold: 1,
+            fixed_mtu: Some(1_400),
+        };
+        let all = settings.association_config().policies.assignments();
+        for (key, value) in [
+            ("failover.max-retrans", "2"),
+            ("failover.pfmr", "1"),
+            ("failover.heartbeat", "5s"),
+            ("ack-policy.delay", "100ms"),
+            ("ack-policy.packets", "1"),
+            ("stream-scheduler", "wfq"),
+            ("interleaving", "on"),
+            ("add-ip", "off"),
+            ("ecn", "on"),
+            ("pmtu", "fixed"),
+        ] {
+            assert!(
+                all.iter().any(|(k, v)| k == key && v == value),
+                "{key} = {value}: {all:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Sending: to which association, and what if its buffer is full?
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use anabranch::{Message, MessageId, TrySendError};
+
+use super::options::Init;
+use super::{Member, Socket, Style};
+use crate::errno::Errno;
+use crate::layout::{Info, SinfoFlags};
+use crate::lock;
+use crate::mirror::Mirror;
+use crate::process::Process;
+
+/// What a program says beside the bytes that it sends.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Request {
+    /// Where to, in the one-to-many style: the peer, and further addresses of it if the association is new.
+    pub(crate) to: Vec<SocketAddr>,
+    /// `SCTP_DSTADDRV4` and `SCTP_DSTADDRV6`: further addresses, with the port of the first.
+    pub(crate) more: Vec<IpAddr>,
+    /// Replaces the defaults of the association.
+    pub(crate) info: Option<Info>,
+    /// `SCTP_PRINFO`: policy and value.
+    pub(crate) reliability: Option<(u16, u32)>,
+    /// `SCTP_AUTHINFO`: the key, which has to be the active one.
+    pub(crate) key: Option<u16>,
+    /// `SCTP_INIT`, if the association is new.
+    pub(crate) init: Option<Init>,
+}
+
+/// A gate that a call has passed. When the call is over, the gate lets further ones pass.
+#[derive(Debug)]
+pub(super) struct Passed(Option<Arc<Mirror>>);
+
+impl Passed {
+    /// The call that has passed blocks the association again: nobody else can pass.
+    fn is_blocked_again(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Passed {
+    fn drop(&mut self) {
+        if let Some(gate) = &self.0 {
+            gate.drain();
+        }
+    }
+}
+
+/// Which associations take nothing more for now.
+#[derive(Debug, Default)]
+pub(super) struct Writer {
+    blocked: BTreeSet<i32>,
+}
+
+impl Socket {
+    /// Sends one message, or ends the association as the flags say. Returns the number of bytes.
+    pub(crate) fn send(
+        self: &Arc<Self>,
+        bytes: Vec<u8>,
+        request: &Request,
+        is_patient: bool,
+    ) -> Result<usize, Errno> {
+        if let Some(error) = self.take_error() {
+            return Err(error);
+        }
+        let flags = request.info.map_or(0, |info| info.flags);
+        if flags & !SinfoFlags::KNOWN != 0 {
+            return Err(Errno(libc::EINVAL));
+        }
+        if flags & SinfoFlags::SEND_ALL != 0 && self.style == Style::OneToMany {
+            return self.send_to_all(&bytes, request, is_patient);
+        }
+        let member = self.destination(request)?;
+        self.send_to(&member, bytes, request, is_patient)
+    }
+
+    fn send_to_all(&self, bytes: &[u8], request: &Request, is_patient: bool) -> Result<usize, Errno> {
+        for member in self.all_members() {
+            self.send_to(&member, bytes.to_vec(), request, is_patient)?;
+        }
+        Ok(bytes.len())
+    }
+
+    /// The association to which the request belongs; in the one-to-many style it is set up if there is none (RFC 6458 §3.1.4).
+    fn destination(self: &Arc<Self>, request: &Request) -> Result<Arc<Member>, Errno> {
+        if self.style == Style::OneToOne {
+            return self.only_member().ok_or(Errno(libc::ENOTCONN));
+        }
+        let id = request.info.map_or(0, |info| info.assoc);
+        let Some(first) = request.to.first() else {
+            // As Linux: there is no such association any more.
+            return match id {
+                0 => Err(Errno(libc::EINVAL)),
+                _ => self.member(id).map_err(|_| Errno(libc::EPIPE)),
+            };
+        };
+        let mut remotes = request.to.clone();
+        remotes.extend(request.more.iter().map(|ip| SocketAddr::new(*ip, first.port())));
+        let ends = SinfoFlags::EOF | SinfoFlags::ABORT;
+        let may_begin = request.info.is_none_or(|info| info.flags & ends == 0);
+        self.member_or_new(&remotes, may_begin, request.init)
+    }
+
+    fn send_to(
+        &self,
+        member: &Arc<Member>,
+        bytes: Vec<u8>,
+        request: &Request,
+        is_patient: bool,
+    ) -> Result<usize, Errno> {
+        let info = self.complete(member, request)?;
+        let length = bytes.len();
+        if info.has(SinfoFlags::ABORT) {
+            member.association.abort(&String::from_utf8_lossy(&bytes));
+            return Ok(length);
+        }
+        if length > 0 {
+            let message = info.message(bytes);
+            if lock(&member.settings).disable_fragments && length > member.largest_unfragmented() {
+                return Err(Errno(libc::EMSGSIZE));
+            }
+            self.queue(member, &message, &info, is_patient)?;
+        } else if !info.has(SinfoFlags::EOF) {
+            return Err(Errno(libc::EINVAL));
+        }
+        if info.has(SinfoFlags::EOF) {
+            member.shut_down_sending()?;
+        }
+        Ok(length)
+    }
+
+    /// The request, completed by the defaults of the association.
+    fn complete(&self, member: &Member, request: &Request) -> Result<Info, Errno> {
+        let settings = lock(&member.settings);
+        let mut info = match request.info {
+            Some(info) => info,
+            None => settings.send,
+        };
+        let (policy, value) = settings.reliability;
+        // `sinfo_timetolive` is a lifetime of its own.
+        if info.flags & crate::layout::PR_MASK == 0 && info.value == 0 && policy != 0 {
+            info.set_policy(policy, value)?;
+        }
+        if let Some((policy, value)) = request.reliability {
+            info.set_policy(policy, value)?;
+        }
+        match request.key {
+            Some(key) if key != settings.active_key => Err(Errno(libc::EINVAL)),
+            _ => Ok(info),
+        }
+    }
+
+    fn queue(
+        &self,
+        member: &Arc<Member>,
+        message: &Message,
+        info: &Info,
+        is_patient: bool,
+    ) -> Result<(), Errno> {
+        // What has let this call pass; others wait for the same.
+        let mut passed = Passed(None);
+        loop {
+            // The second condition: another thread has peeled the association off.
+            if member.is_shut.load(Ordering::Acquire) || !member.is_owned_by(self) {
+                return Err(Errno(libc::EPIPE));
+            }
+            let sent = match try_send(member, message)? {
+                Some(id) => Some(id),
+                None => {
+                    // Under the lock, so that the driver tells of room after the mirror is not writable.
+                    let mut writer = lock(&self.writer);
+                    let sent = try_send(member, message)?;
+                    if sent.is_none() {
+                        self.block(&mut writer, member, true)?;
+                        // The driver will let calls pass, not this one.
+                        passed.is_blocked_again();
+                    }
+                    sent
+                }
+            };
+            if let Some(id) = sent {
+                member.on_sent(id, message, info);
+                return Ok(());
+            }
+            passed = self.wait_for(member, is_patient)?;
+        }
+    }
+
+    /// The association takes nothing more, or is being set up: calls wait, and if `is_seen`, the mirror is not writable.
+    fn block(&self, writer: &mut Writer, member: &Member, is_seen: bool) -> Result<(), Errno> {
+        if self.style == Style::OneToMany {
+            let mut gate = lock(&member.gate);
+            let closed = match gate.take() {
+                Some(known) => known,
+                None => Arc::new(Mirror::gate(&self.mirror)?),
+            };
+            closed.fill();
+            *gate = Some(closed);
+        }
+        if is_seen && writer.blocked.insert(member.id) && writer.blocked.len() == 1 {
+            self.mirror.fill();
+        }
+        Ok(())
+    }
+
+    /// The association takes messages again, or never will. The gate lets some calls pass, which let others pass in turn.
+    pub(super) fn unblock(&self, member: &Member) {
+        let mut writer = lock(&self.writer);
+        let mut gate = lock(&member.gate);
+        if let Some(open) = gate.as_ref() {
+            open.drain();
+            if Arc::strong_count(open) == 1 {
+                *gate = None;
+            }
+        }
+        drop(gate);
+        if writer.blocked.remove(&member.id) && writer.blocked.is_empty() {
+            self.mirror.drain();
+        }
+    }
+
+    /// Waits until a blocked association is not blocked any more.
+    pub(super) fn wait_for(&self, member: &Member, is_patient: bool) -> Result<Passed, Errno> {
+        if !is_patient || self.mirror.is_nonblocking()? {
+            return Err(Errno(libc::EAGAIN));
+        }
+        if self.style == Style::OneToMany {
+            let gate = lock(&member.gate).clone();
+            if let Some(gate) = &gate {
+                gate.wait_writable()?;
+            }
+            return Ok(Passed(gate));
+        }
+        self.mirror.wait_writable()?;
+        // Under the lock, or what another thread puts in to make it unwritable would be lost.
+        let writer = lock(&self.writer);
+        if writer.blocked.is_empty() {
+            self.mirror.drain();
+        }
+        drop(writer);
+        Ok(Passed(None))
+    }
+
+    /// Blocks a new association until the handshake is over: in the one-to-one style, or for a call that waits.
+    pub(super) fn block_until_established(&self, member: &Member) -> Result<(), Errno> {
+        let mut writer = lock(&self.writer);
+        self.block(&mut writer, member, self.style == Style::OneToOne)
+    }
+
+    /// Starts the shutdown of the association (`SHUT_WR`). What the peer still sends can be received. It has no effect in the
+    /// one-to-many style, as on Linux.
+    pub(crate) fn shut_down_sending(&self) -> Result<(), Errno> {
+        if self.style == Style::OneToMany {
+            return Ok(());
+        }
+        self.only_member()
+            .ok_or(Errno(libc::ENOTCONN))?
+            .shut_down_sending()
+    }
+}
+
+/// Sends the message; `None` if the buffer is full.
+fn try_send(member: &Member, message: &Message) -> Result<Option<MessageId>, Errno> {
+    match member.association.try_send(message.clone()) {
+        Ok(id) => Ok(Some(id)),
+        Err(TrySendError::Full) => Ok(None),
+        Err(TrySendError::Never(error)) => Err(Errno::of_send(&error)),
+        Err(_) => Err(Errno(libc::EIO)),
+    }
+}
+
+impl Member {
+    /// Starts the shutdown: the program sends nothing more.
+    pub(super) fn shut_down_sending(&self) -> Result<(), Errno> {
+        if !self.is_shut.swap(true, Ordering::AcqRel) {
+            let association = self.association.clone();
+            let hub = Arc::clone(&self.hub);
+            Process::current().runtime()?.spawn(async move {
+                let _ = association.established().await;
+                let _ = association.shutdown().await;
+                drop(hub);
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+/* What all test programs need: checks, and sockets over the loopback interface. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/sctp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Prints the line that fails, and ends the program. */
+#define CHECK(condition)                                                                  \
+  do {                                                                                    \
+    if (!(condition)) {                                                                   \
+      printf("line %d: %s (errno %d: %s)\n", __LINE__, #condition, errno, strerror(errno)); \
+      exit(1);                                                                            \
+    }                                                                                     \
+  } while (0)
+
+/* As CHECK, for calls that have to fail with this error. */
+#define FAILS(call, number) CHECK((call) == -1 && errno == (number))
+
+#define SET(fd, name, value) setsockopt(fd, IPPROTO_SCTP, name, &(value), sizeof(value))
+#define GET(fd, name, value) getsockopt(fd, IPPROTO_SCTP, name, &(value), &(socklen_t){sizeof(value)})
+
+static __attribute__((unused)) struct sockaddr_in loopback(const char *ip, int port) {
+  struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
+  inet_pton(AF_INET, ip, &at.sin_addr);
+  return at;
+}
+
+/* A socket that is bound to a free port of 127.0.0.1; the address is in *at. */
+static __attribute__((unused)) int bound(int type, struct sockaddr_in *at) {
+  int fd = socket(AF_INET, type, IPPROTO_SCTP);
+  CHECK(fd >= 0);
+  *at = loopback("127.0.0.1", 0);
+  CHECK(bind(fd, (struct sockaddr *)at, sizeof *at) == 0);
+  socklen_t length = sizeof *at;
+  CHECK(getsockname(fd, (struct sockaddr *)at, &length) == 0 && at->sin_port != 0);
+  return fd;
+}
+
+static __attribute__((unused)) int events(int fd, int wanted, int wait) {
+  struct pollfd one = {.fd = fd, .events = wanted};
+  poll(&one, 1, wait);
+  return one.revents;
+}
+
+/* Subscribes to one type of notifications, of all associations. */
+static __attribute__((unused)) void subscribe(int fd, int type) {
+  struct sctp_event event = {.se_assoc_id = SCTP_ALL_ASSOC, .se_type = type, .se_on = 1};
+  CHECK(SET(fd, SCTP_EVENT, event) == 0);
+}
+
+/* Receives with flags; sets *info as SCTP_RCVINFO says. */
+static __attribute__((unused)) ssize_t receive(int fd, void *to, size_t room, struct sctp_rcvinfo *info, int *flags) {
+  char control[400];
+  struct iovec part = {to, room};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+  ssize_t count = recvmsg(fd, &message, 0);
+  *flags = message.msg_flags;
+  for (struct cmsghdr *at = CMSG_FIRSTHDR(&message); count >= 0 && at; at = CMSG_NXTHDR(&message, at))
+    if (at->cmsg_level == IPPROTO_SCTP && at->cmsg_type == SCTP_RCVINFO) memcpy(info, CMSG_DATA(at), sizeof *info);
+  return count;
+}
+
+/* Receives a notification of this type; others, and messages, are skipped. */
+static __attribute__((unused)) void await(int fd, int type, union sctp_notification *notice) {
+  char buffer[4096];
+  for (;;) {
+    int flags = 0;
+    struct sctp_rcvinfo info;
+    ssize_t count = receive(fd, buffer, sizeof buffer, &info, &flags);
+    CHECK(count > 0);
+    memcpy(notice, buffer, count < (ssize_t)sizeof *notice ? (size_t)count : sizeof *notice);
+    if ((flags & MSG_NOTIFICATION) && notice->sn_header.sn_type == type) return;
+  }
+}
+
+/* Receives a message; notifications are skipped. */
+static __attribute__((unused)) ssize_t data(int fd, void *to, size_t room, struct sctp_rcvinfo *info) {
+  for (;;) {
+    int flags = 0;
+    ssize_t count = receive(fd, to, room, info, &flags);
+    if (count < 0 || !(flags & MSG_NOTIFICATION)) return count;
+  }
+}
+
+struct test_case {
+  const char *name;
+  void (*run)(void);
+};
+
+static int run_case(int count, char **arguments, const struct test_case *cases) {
+  for (; count == 2 && cases->name; cases++) {
+    if (strcmp(arguments[1], cases->name) == 0) {
+      cases->run();
+      return 0;
+    }
+  }
+  return 2;
+}

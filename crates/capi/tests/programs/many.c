@@ -1,0 +1,217 @@
+/* One-to-many style sockets (RFC 6458 section 3). Usage: many CASE. */
+#include "common.h"
+
+enum { THREADS = 100, EACH = 50 };
+
+static struct sockaddr_in at;
+
+static int server(void) {
+  int fd = bound(SOCK_SEQPACKET, &at), on = 1;
+  CHECK(SET(fd, SCTP_RECVRCVINFO, on) == 0);
+  CHECK(listen(fd, 5) == 0);
+  return fd;
+}
+
+/* An association is set up by what is sent, and is answered by its identifier. */
+static void implicit(void) {
+  int fd = server(), client = socket(AF_INET, SOCK_SEQPACKET, IPPROTO_SCTP), on = 1;
+  struct sctp_rcvinfo info;
+  union sctp_notification notice;
+  char buffer[100];
+  CHECK(client >= 0 && SET(client, SCTP_RECVRCVINFO, on) == 0);
+  subscribe(client, SCTP_ASSOC_CHANGE);
+  CHECK(sctp_sendmsg(client, "hello", 5, (struct sockaddr *)&at, sizeof at, htonl(7), 0, 3, 0, 0) == 5);
+  CHECK(data(fd, buffer, 100, &info) == 5 && memcmp(buffer, "hello", 5) == 0);
+  CHECK(info.rcv_sid == 3 && info.rcv_ppid == htonl(7) && info.rcv_assoc_id > SCTP_ALL_ASSOC);
+  struct sctp_sndinfo back = {.snd_sid = 1, .snd_assoc_id = info.rcv_assoc_id};
+  CHECK(sctp_sendv(fd, &(struct iovec){"echo", 4}, 1, NULL, 0, &back, sizeof back, SCTP_SENDV_SNDINFO, 0) == 4);
+  await(client, SCTP_ASSOC_CHANGE, &notice);
+  CHECK(notice.sn_assoc_change.sac_state == SCTP_COMM_UP);
+  CHECK(data(client, buffer, 100, &info) == 4 && info.rcv_assoc_id == notice.sn_assoc_change.sac_assoc_id);
+  /* By address too; no second association is set up. */
+  CHECK(sendto(client, "again", 5, 0, (struct sockaddr *)&at, sizeof at) == 5);
+  CHECK(data(fd, buffer, 100, &info) == 5 && info.rcv_assoc_id == back.snd_assoc_id);
+  uint32_t number = 0;
+  CHECK(GET(fd, SCTP_GET_ASSOC_NUMBER, number) == 0 && number == 1);
+  struct { uint32_t count; sctp_assoc_t ids[4]; } list;
+  CHECK(GET(fd, SCTP_GET_ASSOC_ID_LIST, list) == 0 && list.count == 1 && list.ids[0] == back.snd_assoc_id);
+  /* Neither address nor association, or an unknown one. */
+  FAILS(send(client, "x", 1, MSG_NOSIGNAL), EINVAL);
+  back.snd_assoc_id = 12345;
+  FAILS(sctp_sendv(fd, &(struct iovec){"x", 1}, 1, NULL, 0, &back, sizeof back, SCTP_SENDV_SNDINFO, MSG_NOSIGNAL), EPIPE);
+  FAILS(accept(fd, NULL, NULL), EOPNOTSUPP);
+  /* SCTP_EOF ends the association, and only that. */
+  CHECK(sctp_sendmsg(client, NULL, 0, (struct sockaddr *)&at, sizeof at, 0, SCTP_EOF, 0, 0, 0) == 0);
+  await(client, SCTP_ASSOC_CHANGE, &notice);
+  CHECK(notice.sn_assoc_change.sac_state == SCTP_SHUTDOWN_COMP);
+  CHECK(GET(client, SCTP_GET_ASSOC_NUMBER, number) == 0 && number == 0);
+  CHECK(sendto(client, "anew", 4, 0, (struct sockaddr *)&at, sizeof at) == 4);
+  CHECK(data(fd, buffer, 100, &info) == 4 && memcmp(buffer, "anew", 4) == 0);
+}
+
+/* connect, SCTP_ABORT, a peer that refuses, and what is told of them. */
+static void ends(void) {
+  int fd = server(), client = socket(AF_INET, SOCK_SEQPACKET, IPPROTO_SCTP);
+  union sctp_notification notice;
+  subscribe(client, SCTP_ASSOC_CHANGE);
+  subscribe(fd, SCTP_ASSOC_CHANGE);
+  CHECK(connect(client, (struct sockaddr *)&at, sizeof at) == 0);
+  FAILS(connect(client, (struct sockaddr *)&at, sizeof at), EISCONN);
+  await(client, SCTP_ASSOC_CHANGE, &notice);
+  struct sctp_sndinfo kill = {.snd_flags = SCTP_ABORT, .snd_assoc_id = notice.sn_assoc_change.sac_assoc_id};
+  CHECK(sctp_sendv(client, &(struct iovec){"reason", 6}, 1, NULL, 0, &kill, sizeof kill, SCTP_SENDV_SNDINFO, 0) == 6);
+  await(client, SCTP_ASSOC_CHANGE, &notice);
+  CHECK(notice.sn_assoc_change.sac_state == SCTP_COMM_LOST);
+  await(fd, SCTP_ASSOC_CHANGE, &notice);
+  CHECK(notice.sn_assoc_change.sac_state == SCTP_COMM_UP);
+  await(fd, SCTP_ASSOC_CHANGE, &notice);
+  CHECK(notice.sn_assoc_change.sac_state == SCTP_COMM_LOST);
+  struct sockaddr_in nobody = loopback("127.0.0.1", 1);
+  FAILS(connect(client, (struct sockaddr *)&nobody, sizeof nobody), ECONNREFUSED);
+  await(client, SCTP_ASSOC_CHANGE, &notice);
+  CHECK(notice.sn_assoc_change.sac_state == SCTP_CANT_STR_ASSOC);
+  /* A socket that does not listen refuses. */
+  CHECK(listen(fd, 0) == 0);
+  FAILS(connect(client, (struct sockaddr *)&at, sizeof at), ECONNREFUSED);
+}
+
+/* An association becomes a one-to-one style socket, with what it had received. */
+static void peeled(void) {
+  int fd = server(), clients[2], sockets[2];
+  struct sctp_rcvinfo info;
+  char buffer[100];
+  for (int i = 0; i < 2; i++) {
+    clients[i] = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+    CHECK(connect(clients[i], (struct sockaddr *)&at, sizeof at) == 0);
+    CHECK(send(clients[i], "first", 5, 0) == 5 && data(fd, buffer, 100, &info) == 5);
+    CHECK(send(clients[i], "second", 6, 0) == 6 && events(fd, POLLIN, -1) == POLLIN);
+    if (i == 0) {
+      sockets[i] = sctp_peeloff(fd, info.rcv_assoc_id);
+    } else {
+      sctp_peeloff_arg_t argument = {.associd = info.rcv_assoc_id};
+      socklen_t length = sizeof argument;
+      sockets[i] = getsockopt(fd, IPPROTO_SCTP, SCTP_SOCKOPT_PEELOFF, &argument, &length);
+      CHECK(argument.sd == sockets[i]);
+    }
+    CHECK(sockets[i] >= 0 && events(fd, POLLIN, 0) == 0);
+    FAILS(sctp_peeloff(fd, info.rcv_assoc_id), EINVAL);
+    struct sockaddr_in peer;
+    socklen_t length = sizeof peer;
+    CHECK(getpeername(sockets[i], (struct sockaddr *)&peer, &length) == 0);
+    CHECK(recv(sockets[i], buffer, 100, 0) == 6 && memcmp(buffer, "second", 6) == 0);
+    CHECK(send(sockets[i], "answer", 6, 0) == 6 && recv(clients[i], buffer, 100, 0) == 6);
+  }
+  close(clients[0]);
+  CHECK(recv(sockets[0], buffer, 100, 0) == 0);
+  CHECK(send(clients[1], "alive", 5, 0) == 5 && recv(sockets[1], buffer, 100, 0) == 5);
+  int kind;
+  socklen_t length = sizeof kind;
+  CHECK(getsockopt(sockets[1], SOL_SOCKET, SO_TYPE, &kind, &length) == 0 && kind == SOCK_STREAM);
+  CHECK(getsockopt(fd, SOL_SOCKET, SO_TYPE, &kind, &length) == 0 && kind == SOCK_SEQPACKET);
+}
+
+/* SCTP_SENDALL reaches everybody; idle associations are closed. */
+static void all(void) {
+  int fd = bound(SOCK_SEQPACKET, &at), clients[5], seconds = 1;
+  struct sctp_rcvinfo info;
+  char buffer[100];
+  CHECK(SET(fd, SCTP_AUTOCLOSE, seconds) == 0 && listen(fd, 5) == 0);
+  subscribe(fd, SCTP_ASSOC_CHANGE);
+  union sctp_notification notice;
+  for (int i = 0; i < 5; i++) {
+    clients[i] = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+    CHECK(connect(clients[i], (struct sockaddr *)&at, sizeof at) == 0);
+    await(fd, SCTP_ASSOC_CHANGE, &notice);
+  }
+  struct sctp_sndinfo everybody = {.snd_flags = SCTP_SENDALL};
+  CHECK(sctp_sendv(fd, &(struct iovec){"all", 3}, 1, NULL, 0, &everybody, sizeof everybody, SCTP_SENDV_SNDINFO, 0) == 3);
+  for (int i = 0; i < 5; i++) CHECK(data(clients[i], buffer, 100, &info) == 3);
+  for (int i = 0; i < 5; i++) CHECK(recv(clients[i], buffer, 100, 0) == 0);
+  for (int i = 0; i < 5; i++) {
+    await(fd, SCTP_ASSOC_CHANGE, &notice);
+    CHECK(notice.sn_assoc_change.sac_state == SCTP_SHUTDOWN_COMP);
+  }
+}
+
+static int shared, echoes;
+
+/* Sends on the shared socket; associations and buffers fill up. */
+static void *send_many(void *number) {
+  char message[2000];
+  memset(message, (long)number, sizeof message);
+  for (int i = 0; i < EACH; i++) {
+    struct sockaddr_in to = at;
+    CHECK(sendto(shared, message, sizeof message, 0, (struct sockaddr *)&to, sizeof to) == sizeof message);
+  }
+  return NULL;
+}
+
+/* Receives on the shared socket until a message of one byte tells to stop. */
+static void *receive_many(void *unused) {
+  char buffer[2000];
+  (void)unused;
+  for (;;) {
+    ssize_t count = recv(shared, buffer, sizeof buffer, 0);
+    CHECK(count > 0);
+    if (count == 1) return NULL;
+    __atomic_add_fetch(&echoes, 1, __ATOMIC_RELAXED);
+  }
+}
+
+/* 100 threads send on one socket, and 100 others receive on it what comes back. Each message counts. */
+static void threads(void) {
+  int fd = server(), small = 16 << 10;
+  pthread_t senders[THREADS], receivers[THREADS];
+  shared = socket(AF_INET, SOCK_SEQPACKET, IPPROTO_SCTP);
+  CHECK(setsockopt(shared, SOL_SOCKET, SO_SNDBUF, &small, sizeof small) == 0);
+  for (long i = 0; i < THREADS; i++) {
+    CHECK(pthread_create(&receivers[i], NULL, receive_many, NULL) == 0);
+    CHECK(pthread_create(&senders[i], NULL, send_many, (void *)i) == 0);
+  }
+  char buffer[2000];
+  struct sctp_rcvinfo info;
+  for (int i = 0; i < THREADS * EACH; i++) {
+    CHECK(data(fd, buffer, sizeof buffer, &info) == sizeof buffer);
+    struct sctp_sndinfo back = {.snd_assoc_id = info.rcv_assoc_id};
+    CHECK(sctp_sendv(fd, &(struct iovec){buffer, sizeof buffer}, 1, NULL, 0, &back, sizeof back, SCTP_SENDV_SNDINFO, 0) ==
+          sizeof buffer);
+  }
+  struct sctp_sndinfo back = {.snd_assoc_id = info.rcv_assoc_id};
+  for (int i = 0; i < THREADS; i++)
+    CHECK(sctp_sendv(fd, &(struct iovec){"x", 1}, 1, NULL, 0, &back, sizeof back, SCTP_SENDV_SNDINFO, 0) == 1);
+  for (int i = 0; i < THREADS; i++) CHECK(pthread_join(senders[i], NULL) == 0 && pthread_join(receivers[i], NULL) == 0);
+  printf("%d messages came back\n", echoes);
+  CHECK(echoes == THREADS * EACH);
+}
+
+/* One descriptor is ready for each of its associations, and a full one holds up neither reading nor others. */
+static void ready(void) {
+  int fd = server(), quiet, small = 16 << 10;
+  struct sockaddr_in other;
+  quiet = bound(SOCK_STREAM, &other);
+  CHECK(listen(quiet, 5) == 0);
+  int client = socket(AF_INET, SOCK_SEQPACKET | SOCK_NONBLOCK, IPPROTO_SCTP);
+  CHECK(setsockopt(client, SOL_SOCKET, SO_SNDBUF, &small, sizeof small) == 0);
+  CHECK(setsockopt(quiet, SOL_SOCKET, SO_RCVBUF, &small, sizeof small) == 0);
+  CHECK(events(client, POLLIN | POLLOUT, 0) == POLLOUT);
+  char buffer[1000] = "";
+  while (sendto(client, buffer, 1000, 0, (struct sockaddr *)&other, sizeof other) == 1000) continue;
+  CHECK(errno == EAGAIN && events(client, POLLOUT, 0) == 0);
+  CHECK(sendto(client, "x", 1, 0, (struct sockaddr *)&at, sizeof at) == 1);
+  struct sctp_rcvinfo info;
+  CHECK(data(fd, buffer, 1000, &info) == 1);
+  int taken = accept(quiet, NULL, NULL);
+  CHECK(taken >= 0);
+  while (!(events(client, POLLOUT, 0) & POLLOUT)) CHECK(recv(taken, buffer, 1000, 0) == 1000);
+  struct sctp_sndinfo back = {.snd_assoc_id = info.rcv_assoc_id};
+  CHECK(sctp_sendv(fd, &(struct iovec){"y", 1}, 1, NULL, 0, &back, sizeof back, SCTP_SENDV_SNDINFO, 0) == 1);
+  CHECK(events(client, POLLIN, -1) == POLLIN && recv(client, buffer, 1000, 0) == 1);
+  CHECK(events(client, POLLIN, 0) == 0);
+  FAILS(recv(client, buffer, 1000, 0), EAGAIN);
+}
+
+int main(int count, char **arguments) {
+  const struct test_case cases[] = {{"implicit", implicit}, {"ends", ends}, {"peeled", peeled}, {"all", all},
+                                    {"threads", threads}, {"ready", ready}, {0}};
+  return run_case(count, arguments, cases);
+}

@@ -1,0 +1,318 @@
+/* Socket options, functions and notifications, one by one. Usage: options CASE. */
+#include "common.h"
+#include <stddef.h>
+
+#define SIZE(type, size) _Static_assert(sizeof(type) == (size), #type)
+#define AT(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #type "." #field)
+
+/* The layouts that the library writes. */
+SIZE(struct sctp_initmsg, 8);
+SIZE(struct sctp_sndrcvinfo, 32); AT(struct sctp_sndrcvinfo, sinfo_flags, 4); AT(struct sctp_sndrcvinfo, sinfo_assoc_id, 28);
+SIZE(struct sctp_sndinfo, 16); AT(struct sctp_sndinfo, snd_assoc_id, 12);
+SIZE(struct sctp_rcvinfo, 28); AT(struct sctp_rcvinfo, rcv_assoc_id, 24);
+SIZE(struct sctp_nxtinfo, 16); AT(struct sctp_nxtinfo, nxt_length, 8);
+SIZE(struct sctp_prinfo, 8); AT(struct sctp_prinfo, pr_value, 4);
+SIZE(struct sctp_authinfo, 2);
+SIZE(struct sctp_sendv_spa, 32); AT(struct sctp_sendv_spa, sendv_prinfo, 20); AT(struct sctp_sendv_spa, sendv_authinfo, 28);
+SIZE(struct sctp_recvv_rn, 44);
+SIZE(struct sctp_event_subscribe, 14);
+SIZE(struct sctp_event, 8); AT(struct sctp_event, se_type, 4); AT(struct sctp_event, se_on, 6);
+SIZE(struct sctp_rtoinfo, 16);
+SIZE(struct sctp_assocparams, 20); AT(struct sctp_assocparams, sasoc_cookie_life, 16);
+SIZE(struct sctp_prim, 132); SIZE(struct sctp_setpeerprim, 132);
+SIZE(struct sctp_paddrparams, 156); AT(struct sctp_paddrparams, spp_pathmtu, 138); AT(struct sctp_paddrparams, spp_flags, 146);
+SIZE(struct sctp_paddrinfo, 152); AT(struct sctp_paddrinfo, spinfo_state, 132);
+SIZE(struct sctp_status, 176); AT(struct sctp_status, sstat_primary, 24);
+SIZE(struct sctp_sack_info, 12); SIZE(struct sctp_assoc_value, 8); SIZE(struct sctp_stream_value, 8);
+SIZE(struct sctp_authkeyid, 8); AT(struct sctp_authkey, sca_key, 8);
+SIZE(struct sctp_paddrthlds, 144); AT(struct sctp_paddrthlds, spt_pathmaxrxt, 136);
+SIZE(struct sctp_paddrthlds_v2, 144);
+SIZE(struct sctp_udpencaps, 144); AT(struct sctp_udpencaps, sue_port, 136);
+SIZE(struct sctp_prstatus, 24); SIZE(struct sctp_default_prinfo, 12);
+SIZE(struct sctp_assoc_stats, 256); AT(struct sctp_assoc_stats, sas_maxrto, 136);
+SIZE(struct sctp_add_streams, 8); AT(struct sctp_reset_streams, srs_stream_list, 8);
+SIZE(struct sctp_assoc_change, 20); SIZE(struct sctp_paddr_change, 148); SIZE(struct sctp_remote_error, 16);
+SIZE(struct sctp_send_failed, 48); SIZE(struct sctp_send_failed_event, 32); SIZE(struct sctp_shutdown_event, 12);
+SIZE(struct sctp_adaptation_event, 16); SIZE(struct sctp_pdapi_event, 24); SIZE(struct sctp_authkey_event, 20);
+SIZE(struct sctp_sender_dry_event, 12); SIZE(struct sctp_stream_reset_event, 12); SIZE(struct sctp_assoc_reset_event, 20);
+SIZE(struct sctp_stream_change_event, 16);
+
+static struct sockaddr_in at;
+
+/* A pair of one-to-one style sockets; option is called on both before the handshake. */
+static void pair(int *client, int *server, void (*option)(int)) {
+  int listening = bound(SOCK_STREAM, &at);
+  *client = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+  if (option) option(listening), option(*client);
+  CHECK(listen(listening, 5) == 0 && connect(*client, (struct sockaddr *)&at, sizeof at) == 0);
+  *server = accept(listening, NULL, NULL);
+  CHECK(*server >= 0);
+  close(listening);
+}
+
+/* Options that a socket keeps for associations to come: what is set is read. */
+static void kept(void) {
+  int fd = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP), many = socket(AF_INET, SOCK_SEQPACKET, IPPROTO_SCTP), number;
+  struct sctp_rtoinfo rto = {.srto_initial = 800, .srto_max = 5000, .srto_min = 300}, rto_read = {0};
+  CHECK(SET(fd, SCTP_RTOINFO, rto) == 0 && GET(fd, SCTP_RTOINFO, rto_read) == 0);
+  CHECK(rto_read.srto_initial == 800 && rto_read.srto_max == 5000 && rto_read.srto_min == 300);
+  rto.srto_min = 6000;
+  FAILS(SET(fd, SCTP_RTOINFO, rto), EINVAL);
+  struct sctp_assocparams params = {.sasoc_asocmaxrxt = 4, .sasoc_cookie_life = 9000}, params_read = {0};
+  CHECK(SET(fd, SCTP_ASSOCINFO, params) == 0 && GET(fd, SCTP_ASSOCINFO, params_read) == 0);
+  CHECK(params_read.sasoc_asocmaxrxt == 4 && params_read.sasoc_cookie_life == 9000);
+  struct sctp_initmsg init = {.sinit_num_ostreams = 77}, init_read;
+  CHECK(SET(fd, SCTP_INITMSG, init) == 0 && GET(fd, SCTP_INITMSG, init_read) == 0);
+  CHECK(init_read.sinit_num_ostreams == 77 && init_read.sinit_max_instreams == 65535 && init_read.sinit_max_attempts == 8);
+  int options[] = {SCTP_NODELAY, SCTP_DISABLE_FRAGMENTS, SCTP_I_WANT_MAPPED_V4_ADDR, SCTP_FRAGMENT_INTERLEAVE,
+                   SCTP_RECVRCVINFO, SCTP_RECVNXTINFO, SCTP_ADAPTATION_LAYER};
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+    for (int value = 0; value < 2; value++)
+      CHECK(SET(fd, options[i], value) == 0 && GET(fd, options[i], number) == 0 && number == value);
+  number = 3;
+  FAILS(SET(fd, SCTP_FRAGMENT_INTERLEAVE, number), EINVAL);
+  number = 5000;
+  CHECK(SET(fd, SCTP_PARTIAL_DELIVERY_POINT, number) == 0 && GET(fd, SCTP_PARTIAL_DELIVERY_POINT, number) == 0 && number == 5000);
+  FAILS(SET(fd, SCTP_AUTOCLOSE, number), EOPNOTSUPP);
+  CHECK(SET(many, SCTP_AUTOCLOSE, number) == 0 && GET(many, SCTP_AUTOCLOSE, number) == 0 && number == 5000);
+  struct sctp_paddrparams path = {.spp_hbinterval = 1234, .spp_pathmaxrxt = 3, .spp_flags = SPP_HB_ENABLE}, path_read = {0};
+  CHECK(SET(fd, SCTP_PEER_ADDR_PARAMS, path) == 0 && GET(fd, SCTP_PEER_ADDR_PARAMS, path_read) == 0);
+  CHECK(path_read.spp_hbinterval == 1234 && path_read.spp_pathmaxrxt == 3 && (path_read.spp_flags & SPP_HB_ENABLE));
+  path.spp_flags = SPP_HB_ENABLE | SPP_HB_DISABLE;
+  FAILS(SET(fd, SCTP_PEER_ADDR_PARAMS, path), EINVAL);
+  struct sctp_paddrthlds limits = {.spt_pathmaxrxt = 6, .spt_pathpfthld = 2}, limits_read = {0};
+  CHECK(SET(fd, SCTP_PEER_ADDR_THLDS, limits) == 0 && GET(fd, SCTP_PEER_ADDR_THLDS, limits_read) == 0);
+  CHECK(limits_read.spt_pathmaxrxt == 6 && limits_read.spt_pathpfthld == 2);
+  struct sctp_sack_info sack = {.sack_delay = 100, .sack_freq = 3}, sack_read = {0};
+  CHECK(SET(fd, SCTP_DELAYED_SACK, sack) == 0 && GET(fd, SCTP_DELAYED_SACK, sack_read) == 0);
+  CHECK(sack_read.sack_delay == 100 && sack_read.sack_freq == 3);
+  struct sctp_udpencaps udp = {.sue_port = htons(9899)}, udp_read = {0};
+  CHECK(SET(fd, SCTP_REMOTE_UDP_ENCAPS_PORT, udp) == 0 && GET(fd, SCTP_REMOTE_UDP_ENCAPS_PORT, udp_read) == 0);
+  CHECK(udp_read.sue_port == htons(9899));
+  int values[] = {SCTP_MAXSEG, SCTP_CONTEXT, SCTP_PR_SUPPORTED, SCTP_RECONFIG_SUPPORTED, SCTP_ENABLE_STREAM_RESET,
+                  SCTP_STREAM_SCHEDULER, SCTP_INTERLEAVING_SUPPORTED, SCTP_ASCONF_SUPPORTED, SCTP_ECN_SUPPORTED,
+                  SCTP_EXPOSE_POTENTIALLY_FAILED_STATE};
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+    struct sctp_assoc_value value = {.assoc_value = 1}, read = {0};
+    CHECK(SET(fd, values[i], value) == 0 && GET(fd, values[i], read) == 0 && read.assoc_value == 1);
+    CHECK(SET(many, values[i], value) == 0);
+  }
+  struct sctp_default_prinfo reliability = {.pr_policy = SCTP_PR_SCTP_RTX, .pr_value = 2}, reliability_read = {0};
+  CHECK(SET(fd, SCTP_DEFAULT_PRINFO, reliability) == 0 && GET(fd, SCTP_DEFAULT_PRINFO, reliability_read) == 0);
+  CHECK(reliability_read.pr_policy == SCTP_PR_SCTP_RTX && reliability_read.pr_value == 2);
+  struct sctp_sndinfo defaults = {.snd_sid = 3, .snd_ppid = 9}, defaults_read = {0};
+  CHECK(SET(fd, SCTP_DEFAULT_SNDINFO, defaults) == 0 && GET(fd, SCTP_DEFAULT_SNDINFO, defaults_read) == 0);
+  CHECK(defaults_read.snd_sid == 3 && defaults_read.snd_ppid == 9);
+  struct sctp_sndrcvinfo old = {0};
+  CHECK(GET(fd, SCTP_DEFAULT_SEND_PARAM, old) == 0 && old.sinfo_stream == 3 && SET(fd, SCTP_DEFAULT_SEND_PARAM, old) == 0);
+  /* Programs with older headers: SCTP_EVENTS with any known length. */
+  unsigned char events[20] = {1, 1};
+  for (socklen_t length = 8; length <= 14; length++) {
+    socklen_t got = length;
+    CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_EVENTS, events, length) == 0);
+    CHECK(getsockopt(fd, IPPROTO_SCTP, SCTP_EVENTS, events, &got) == 0 && got == length && events[1] == 1);
+  }
+  FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_EVENTS, events, 15), EINVAL);
+  struct sctp_event event = {.se_type = SCTP_SENDER_DRY_EVENT, .se_on = 1}, event_read = {.se_type = SCTP_SENDER_DRY_EVENT};
+  CHECK(SET(fd, SCTP_EVENT, event) == 0 && GET(fd, SCTP_EVENT, event_read) == 0 && event_read.se_on == 1);
+  struct { struct sctp_hmacalgo head; uint16_t list[4]; } hmacs;
+  CHECK(GET(fd, SCTP_HMAC_IDENT, hmacs) == 0 && hmacs.head.shmac_num_idents == 2);
+  struct { struct sctp_authkey head; char secret[4]; } key = {{.sca_keynumber = 5, .sca_keylength = 4}, "abcd"};
+  struct sctp_authkeyid active = {.scact_keynumber = 5};
+  CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_AUTH_KEY, &key, 12) == 0 && SET(fd, SCTP_AUTH_ACTIVE_KEY, active) == 0);
+  FAILS(SET(fd, SCTP_AUTH_DELETE_KEY, active), EINVAL);
+  struct sctp_authchunk chunk = {.sauth_chunk = 0};
+  struct { struct sctp_authchunks head; uint8_t kinds[10]; } chunks = {0};
+  CHECK(SET(fd, SCTP_AUTH_CHUNK, chunk) == 0 && GET(fd, SCTP_LOCAL_AUTH_CHUNKS, chunks) == 0);
+  CHECK(chunks.head.gauth_number_of_chunks >= 1 && chunks.kinds[0] == 0);
+  FAILS(SET(fd, SCTP_PLPMTUD_PROBE_INTERVAL, number), ENOPROTOOPT);
+  FAILS(GET(fd, SCTP_PEER_AUTH_CHUNKS, chunks), ENOPROTOOPT);
+}
+
+/* Options of an association that exists. */
+static void present(void) {
+  int client, server;
+  pair(&client, &server, NULL);
+  struct sctp_status status = {0};
+  CHECK(GET(client, SCTP_STATUS, status) == 0 && status.sstat_state == SCTP_ESTABLISHED && status.sstat_outstrms == 10);
+  struct sctp_paddrinfo info = status.sstat_primary;
+  CHECK(GET(client, SCTP_GET_PEER_ADDR_INFO, info) == 0 && info.spinfo_state == SCTP_ACTIVE && info.spinfo_mtu > 1000);
+  struct sctp_prim primary = {0};
+  CHECK(GET(client, SCTP_PRIMARY_ADDR, primary) == 0 && SET(client, SCTP_PRIMARY_ADDR, primary) == 0);
+  ((struct sockaddr_in *)&primary.ssp_addr)->sin_addr.s_addr = htonl(0x01020304);
+  FAILS(SET(client, SCTP_PRIMARY_ADDR, primary), EINVAL);
+  struct sctp_paddrparams path = {.spp_flags = SPP_HB_DEMAND};
+  CHECK(SET(client, SCTP_PEER_ADDR_PARAMS, path) == 0);
+  struct sctp_rtoinfo rto = {.srto_min = 500};
+  FAILS(SET(client, SCTP_RTOINFO, rto), ENOPROTOOPT);
+  struct sctp_assoc_stats counts = {0};
+  CHECK(send(client, "x", 1, 0) == 1 && GET(client, SCTP_GET_ASSOC_STATS, counts) == 0 && counts.sas_opackets >= 2);
+  struct sctp_prstatus abandoned = {.sprstat_policy = 0x80};
+  CHECK(GET(client, SCTP_PR_ASSOC_STATUS, abandoned) == 0 && abandoned.sprstat_abandoned_sent == 0);
+  CHECK(GET(client, SCTP_PR_STREAM_STATUS, abandoned) == 0);
+  struct sctp_stream_value value = {.stream_id = 1, .stream_value = 2};
+  CHECK(SET(client, SCTP_STREAM_SCHEDULER_VALUE, value) == 0);
+  struct sctp_assoc_value supported = {0};
+  CHECK(GET(client, SCTP_PR_SUPPORTED, supported) == 0 && supported.assoc_value == 1);
+  uint32_t number;
+  FAILS(GET(client, SCTP_GET_ASSOC_NUMBER, number), EOPNOTSUPP);
+  char big[3000] = "";
+  number = 1;
+  CHECK(SET(client, SCTP_DISABLE_FRAGMENTS, number) == 0);
+  struct sctp_paddrinfo now = status.sstat_primary;
+  CHECK(GET(client, SCTP_GET_PEER_ADDR_INFO, now) == 0);
+  if (now.spinfo_mtu < sizeof big) FAILS(send(client, big, sizeof big, 0), EMSGSIZE);
+  struct sockaddr *list;
+  CHECK(sctp_getladdrs(client, 0, &list) >= 1 && sctp_freeladdrs(list) == 0);
+  CHECK(sctp_getpaddrs(client, 0, &list) >= 1 && ((struct sockaddr_in *)list)->sin_port == at.sin_port);
+  sctp_freepaddrs(list);
+  CHECK(sctp_getaddrlen(AF_INET) == 16 && sctp_getaddrlen(AF_INET6) == 28);
+  FAILS(sctp_getaddrlen(AF_UNIX), EINVAL);
+}
+
+static void everything(int fd) {
+  for (int type = SCTP_ASSOC_CHANGE; type <= SCTP_SEND_FAILED_EVENT; type++) subscribe(fd, type);
+  uint32_t code = 4711;
+  CHECK(SET(fd, SCTP_ADAPTATION_LAYER, code) == 0);
+}
+
+/* Notifications of what both ends do. */
+static void told(void) {
+  int client, server;
+  union sctp_notification notice;
+  pair(&client, &server, everything);
+  await(server, SCTP_ASSOC_CHANGE, &notice);
+  CHECK(notice.sn_assoc_change.sac_state == SCTP_COMM_UP);
+  await(server, SCTP_ADAPTATION_INDICATION, &notice);
+  CHECK(notice.sn_adaptation_event.sai_adaptation_ind == 4711);
+  await(client, SCTP_PEER_ADDR_CHANGE, &notice);
+  CHECK(notice.sn_paddr_change.spc_state == SCTP_ADDR_CONFIRMED);
+  CHECK(((struct sockaddr_in *)&notice.sn_paddr_change.spc_aaddr)->sin_port == at.sin_port);
+  /* The sender is dry at once, and again after each message. */
+  await(client, SCTP_SENDER_DRY_EVENT, &notice);
+  CHECK(send(client, "x", 1, 0) == 1);
+  await(client, SCTP_SENDER_DRY_EVENT, &notice);
+  struct { struct sctp_reset_streams head; uint16_t list[2]; } reset = {{.srs_flags = SCTP_STREAM_RESET_OUTGOING, .srs_number_streams = 2}, {1, 2}};
+  CHECK(setsockopt(client, IPPROTO_SCTP, SCTP_RESET_STREAMS, &reset, 12) == 0);
+  await(client, SCTP_STREAM_RESET_EVENT, &notice);
+  CHECK(notice.sn_strreset_event.strreset_flags == SCTP_STREAM_RESET_OUTGOING_SSN && notice.sn_header.sn_length == 16);
+  await(server, SCTP_STREAM_RESET_EVENT, &notice);
+  CHECK(notice.sn_strreset_event.strreset_flags == SCTP_STREAM_RESET_INCOMING_SSN);
+  struct sctp_add_streams add = {.sas_outstrms = 3};
+  CHECK(SET(client, SCTP_ADD_STREAMS, add) == 0);
+  await(client, SCTP_STREAM_CHANGE_EVENT, &notice);
+  CHECK(notice.sn_strchange_event.strchange_outstrms == 13);
+  await(server, SCTP_STREAM_CHANGE_EVENT, &notice);
+  CHECK(notice.sn_strchange_event.strchange_instrms == 13);
+  sctp_assoc_t id = 0;
+  CHECK(SET(client, SCTP_RESET_ASSOC, id) == 0);
+  await(client, SCTP_ASSOC_RESET_EVENT, &notice);
+  await(server, SCTP_ASSOC_RESET_EVENT, &notice);
+  close(client);
+  await(server, SCTP_SHUTDOWN_EVENT, &notice);
+  await(server, SCTP_ASSOC_CHANGE, &notice);
+  CHECK(notice.sn_assoc_change.sac_state == SCTP_SHUTDOWN_COMP);
+}
+
+static void receives_nothing(int fd) {
+  int small = 5000;
+  CHECK(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small) == 0);
+  subscribe(fd, SCTP_SEND_FAILED_EVENT);
+}
+
+/* A message whose lifetime ends before it can be sent comes back, with its data. */
+static void failed(void) {
+  int client, server;
+  char buffer[1000] = "", back[2000];
+  struct sctp_rcvinfo info;
+  pair(&client, &server, receives_nothing);
+  struct sctp_sendv_spa spa = {.sendv_flags = SCTP_SEND_SNDINFO_VALID | SCTP_SEND_PRINFO_VALID,
+    .sendv_sndinfo = {.snd_sid = 2, .snd_context = 99}, .sendv_prinfo = {.pr_policy = SCTP_PR_SCTP_TTL, .pr_value = 30}};
+  for (int i = 0; i < 100; i++)
+    CHECK(sctp_sendv(client, &(struct iovec){buffer, 1000}, 1, NULL, 0, &spa, sizeof spa, SCTP_SENDV_SPA, 0) == 1000);
+  int flags = 0;
+  CHECK(receive(client, back, sizeof back, &info, &flags) == sizeof(struct sctp_send_failed_event) + 1000);
+  struct sctp_send_failed_event *event = (void *)back;
+  CHECK((flags & MSG_NOTIFICATION) && event->ssf_type == SCTP_SEND_FAILED_EVENT && event->ssfe_info.snd_context == 99);
+  CHECK(event->ssfe_info.snd_sid == 2);
+}
+
+/* What comes next, beside what is received. */
+static void next(void) {
+  int client, server, on = 1;
+  pair(&client, &server, NULL);
+  CHECK(SET(server, SCTP_RECVRCVINFO, on) == 0 && SET(server, SCTP_RECVNXTINFO, on) == 0);
+  CHECK(sctp_sendmsg(client, "one", 3, NULL, 0, htonl(1), 0, 4, 0, 0) == 3);
+  CHECK(sctp_sendmsg(client, "three", 5, NULL, 0, htonl(2), 0, 5, 0, 0) == 5);
+  struct sctp_recvv_rn both;
+  char buffer[100];
+  int waiting = 0, flags = MSG_PEEK;
+  /* Until the second has arrived. */
+  while (waiting != 5) {
+    struct sctp_status status;
+    CHECK(GET(client, SCTP_STATUS, status) == 0);
+    socklen_t length = sizeof both;
+    unsigned type = 0;
+    flags = 0;
+    CHECK(sctp_sendmsg(client, "three", 5, NULL, 0, htonl(2), 0, 5, 0, 0) == 5);
+    CHECK(sctp_recvv(server, &(struct iovec){buffer, 100}, 1, NULL, NULL, &both, &length, &type, &flags) >= 3);
+    if (type == SCTP_RECVV_RN) waiting = both.recvv_nxtinfo.nxt_length;
+  }
+  CHECK(both.recvv_nxtinfo.nxt_sid == 5 && both.recvv_nxtinfo.nxt_ppid == htonl(2) && (flags & MSG_EOR));
+}
+
+/* Two addresses at each end. */
+static void multihomed(void) {
+  int server = socket(AF_INET, SOCK_SEQPACKET, IPPROTO_SCTP), client = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+  struct sockaddr_in all[2] = {loopback("127.0.0.1", 0), loopback("127.0.0.2", 0)}, third = loopback("127.0.0.3", 0);
+  CHECK(sctp_bindx(server, (struct sockaddr *)all, 1, SCTP_BINDX_ADD_ADDR) == 0);
+  socklen_t length = sizeof all[0];
+  CHECK(getsockname(server, (struct sockaddr *)&all[0], &length) == 0);
+  CHECK(sctp_bindx(server, (struct sockaddr *)&all[1], 1, SCTP_BINDX_ADD_ADDR) == 0);
+  CHECK(sctp_bindx(server, (struct sockaddr *)&third, 1, SCTP_BINDX_ADD_ADDR) == 0);
+  CHECK(sctp_bindx(server, (struct sockaddr *)&third, 1, SCTP_BINDX_REM_ADDR) == 0);
+  FAILS(sctp_bindx(server, (struct sockaddr *)&third, 1, SCTP_BINDX_REM_ADDR), EADDRNOTAVAIL);
+  all[1].sin_port = all[0].sin_port;
+  CHECK(listen(server, 5) == 0);
+  struct sockaddr *list;
+  CHECK(sctp_getladdrs(server, 0, &list) == 2 && ((struct sockaddr_in *)list)[1].sin_addr.s_addr == all[1].sin_addr.s_addr);
+  sctp_freeladdrs(list);
+  struct sockaddr_in ours[2] = {loopback("127.0.0.4", 0), loopback("127.0.0.5", 0)};
+  CHECK(sctp_bindx(client, (struct sockaddr *)ours, 2, SCTP_BINDX_ADD_ADDR) == 0);
+  sctp_assoc_t id = 0;
+  CHECK(sctp_connectx(client, (struct sockaddr *)all, 2, &id) == 0 && id > SCTP_ALL_ASSOC);
+  CHECK(sctp_getpaddrs(client, id, &list) == 2);
+  sctp_freepaddrs(list);
+  CHECK(sctp_getladdrs(client, id, &list) == 2);
+  sctp_freeladdrs(list);
+  CHECK(send(client, "two paths", 9, 0) == 9);
+}
+
+/* IPv6 sockets talk IPv4 too, with mapped addresses or not. */
+static void version6(void) {
+  int server = socket(AF_INET6, SOCK_STREAM, IPPROTO_SCTP), off = 0;
+  struct sockaddr_in6 any = {.sin6_family = AF_INET6}, peer;
+  socklen_t length = sizeof any;
+  CHECK(setsockopt(server, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) == 0);
+  CHECK(bind(server, (struct sockaddr *)&any, sizeof any) == 0 && listen(server, 5) == 0);
+  CHECK(getsockname(server, (struct sockaddr *)&any, &length) == 0 && any.sin6_port != 0);
+  for (int mapped = 0; mapped < 2; mapped++) {
+    CHECK(SET(server, SCTP_I_WANT_MAPPED_V4_ADDR, mapped) == 0);
+    struct sockaddr_in to = loopback("127.0.0.1", ntohs(any.sin6_port));
+    int client = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+    CHECK(connect(client, (struct sockaddr *)&to, sizeof to) == 0);
+    length = sizeof peer;
+    int taken = accept(server, (struct sockaddr *)&peer, &length);
+    CHECK(taken >= 0 && peer.sin6_family == (mapped ? AF_INET6 : AF_INET) && length == (mapped ? 28 : 16));
+    close(taken), close(client);
+  }
+  struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT, .sin6_port = any.sin6_port};
+  int client = socket(AF_INET6, SOCK_STREAM, IPPROTO_SCTP);
+  CHECK(connect(client, (struct sockaddr *)&six, sizeof six) == 0 && send(client, "six", 3, 0) == 3);
+}
+
+int main(int count, char **arguments) {
+  const struct test_case cases[] = {{"kept", kept}, {"present", present}, {"told", told}, {"failed", failed}, {"next", next},
+                                    {"multihomed", multihomed}, {"version6", version6}, {0}};
+  return run_case(count, arguments, cases);
+}
