@@ -34,6 +34,11 @@ demo: ## send over two shaped paths on this machine and compare with each path a
 lab: ## run an experiment and check its claims (P=experiments/sar-1.toml ARGS=--quick)
 	$(CARGO) run --release --package anabranch-cli --bin anabranch -- lab run $(P) $(ARGS)
 
+.PHONY: install-sockets
+install-sockets: ## build and install the sockets library (PREFIX=/usr/local DESTDIR=)
+	$(CARGO) build --release --package anabranch-capi
+	PREFIX="$(or $(PREFIX),/usr/local)" DESTDIR="$(DESTDIR)" scripts/install-sockets
+
 .PHONY: figures
 figures: ## run and report all simulated experiments, update docs/claims.md; takes hours, resumable (ARGS=--quick)
 	$(CARGO) build --release --package anabranch-cli

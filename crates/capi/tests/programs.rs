@@ -146,6 +146,63 @@ fn ipv6_sockets_have_peers_of_ipv4() {
     case("options", "version6");
 }
 
+#[test]
+fn hostile_options_get_an_error() {
+    case("hostile", "options");
+}
+
+#[test]
+fn hostile_arguments_get_an_error() {
+    case("hostile", "arguments");
+}
+
+#[test]
+fn calls_beside_the_standard_work_or_fail_clearly() {
+    case("hostile", "calls");
+}
+
+#[test]
+fn ten_thousand_sockets_leave_nothing_behind() {
+    case("hostile", "leaks");
+}
+
+#[test]
+fn installed_library_is_found_under_the_name_of_lksctp() {
+    if !has("/usr/include/netinet/sctp.h") {
+        return;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = tempfile::tempdir().unwrap();
+    let mut install = Command::new(root.join("scripts/install-sockets"));
+    let installed = install
+        .arg(library())
+        .env("DESTDIR", folder.path())
+        .env("PREFIX", "/usr")
+        .output()
+        .unwrap();
+    assert!(installed.status.success(), "{installed:?}");
+    let usr = folder.path().join("usr");
+    for file in [
+        "lib/pkgconfig/anabranch-sctp.pc",
+        "share/man/man7/anabranch_sctp.7",
+    ] {
+        assert!(usr.join(file).is_file(), "{file}");
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/dlopen.c");
+    let binary = folder.path().join("dlopen");
+    let mut compiler = Command::new("cc");
+    let compiled = compiler.arg(source).arg("-o").arg(&binary).output().unwrap();
+    assert!(compiled.status.success(), "{compiled:?}");
+    let mut program = Command::new("timeout");
+    program.arg("60").arg(&binary).arg("opened");
+    program.env("LD_LIBRARY_PATH", usr.join("lib/anabranch"));
+    let ran = program
+        .env("LD_PRELOAD", usr.join("lib/libanabranch_sctp.so"))
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+}
+
 /// Runs iperf3's server and client for a transfer with these options.
 fn iperf3(options: &[&str]) {
     if !has("/usr/bin/iperf3") {

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::net::SocketAddr;
 use std::slice;
 
-use libc::{c_int, iovec, sockaddr, socklen_t, ssize_t};
+use libc::{c_int, iovec, msghdr, sockaddr, socklen_t, ssize_t};
 
 use crate::address;
 use crate::errno::Errno;
@@ -38,12 +38,13 @@ pub(super) fn number(result: Result<c_int, Errno>) -> c_int {
 ///
 /// # Errors
 ///
-/// `EFAULT` for a null pointer, unless there are no bytes.
+/// `EFAULT` for a null pointer, unless there are no bytes, and for a length that no memory has.
 pub(super) fn input<'m>(from: *const c_void, length: usize) -> Result<&'m [u8], Errno> {
     match (from.is_null(), length) {
         (_, 0) => Ok(&[]),
         (true, _) => Err(Errno(libc::EFAULT)),
-        // SAFETY: the program's buffer, valid for this length during the call.
+        (false, length) if length > isize::MAX as usize => Err(Errno(libc::EFAULT)),
+        // SAFETY: the program's buffer, valid for this length during the call, which is at most that of a slice.
         (false, _) => Ok(unsafe { slice::from_raw_parts(from.cast(), length) }),
     }
 }
@@ -84,7 +85,33 @@ pub(super) fn write<T>(to: *mut T, value: T) {
 
 /// An address of the program.
 pub(super) fn address(from: *const sockaddr, length: socklen_t) -> Result<SocketAddr, Errno> {
-    address::read(input(from.cast(), length as usize)?)
+    // A `struct sockaddr_storage` at most.
+    address::read(input(from.cast(), (length as usize).min(128))?)
+}
+
+/// A message of the program.
+///
+/// # Errors
+///
+/// `EMSGSIZE` if it is longer than `limit`, before it is read; as [`input`].
+pub(super) fn message(from: *const c_void, length: usize, limit: usize) -> Result<Vec<u8>, Errno> {
+    if length > limit {
+        return Err(Errno(libc::EMSGSIZE));
+    }
+    Ok(input(from, length)?.to_vec())
+}
+
+/// Ancillary data of the program.
+///
+/// # Errors
+///
+/// `ENOBUFS` if it is longer than the kernel would take; as [`input`].
+pub(super) fn control<'m>(header: &msghdr) -> Result<&'m [u8], Errno> {
+    const LONGEST: usize = 64 << 10;
+    if header.msg_controllen > LONGEST {
+        return Err(Errno(libc::ENOBUFS));
+    }
+    input(header.msg_control, header.msg_controllen)
 }
 
 /// `count` addresses of the program, one behind another.
@@ -114,19 +141,36 @@ pub(super) fn put_address(bytes: &[u8], to: *mut sockaddr, length: *mut socklen_
     Ok(())
 }
 
-/// The buffers of the program.
-pub(super) fn buffers<'m>(from: *const iovec, count: usize) -> Result<&'m [iovec], Errno> {
+/// The buffers of the program, whose array need not be aligned.
+///
+/// # Errors
+///
+/// `EFAULT` for a null pointer, unless there are no buffers; `EMSGSIZE` for more than 1,024; `EINVAL` if their lengths are more than any
+/// call could return.
+pub(super) fn buffers(from: *const iovec, count: usize) -> Result<Vec<iovec>, Errno> {
     match (from.is_null(), count) {
-        (_, 0) => Ok(&[]),
-        (true, _) => Err(Errno(libc::EFAULT)),
-        (false, 1025..) => Err(Errno(libc::EMSGSIZE)),
-        // SAFETY: the program's array, valid for this number of buffers during the call.
-        (false, _) => Ok(unsafe { slice::from_raw_parts(from, count) }),
+        (_, 0) => return Ok(Vec::new()),
+        (true, _) => return Err(Errno(libc::EFAULT)),
+        (false, 1025..) => return Err(Errno(libc::EMSGSIZE)),
+        (false, _) => {}
     }
+    let places = (0..count).map(|at| from.wrapping_add(at));
+    let buffers = places.map(read).collect::<Result<Vec<iovec>, Errno>>()?;
+    if room(&buffers) > isize::MAX as usize {
+        return Err(Errno(libc::EINVAL));
+    }
+    Ok(buffers)
 }
 
 /// All bytes of the buffers.
-pub(super) fn gather(buffers: &[iovec]) -> Result<Vec<u8>, Errno> {
+///
+/// # Errors
+///
+/// `EMSGSIZE` if they are more than `limit`, before they are read; as [`input`].
+pub(super) fn gather(buffers: &[iovec], limit: usize) -> Result<Vec<u8>, Errno> {
+    if room(buffers) > limit {
+        return Err(Errno(libc::EMSGSIZE));
+    }
     let mut all = Vec::new();
     for buffer in buffers {
         all.extend_from_slice(input(buffer.iov_base, buffer.iov_len)?);

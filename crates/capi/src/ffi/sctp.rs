@@ -160,7 +160,8 @@ extern "C" fn sctp_sendmsg(
             info: Some(info),
             ..Request::default()
         };
-        send_with(&socket, memory::input(from, length)?.to_vec(), &request, 0)
+        let bytes = memory::message(from, length, socket.longest())?;
+        send_with(&socket, bytes, &request, 0)
     })) as c_int
 }
 
@@ -186,7 +187,8 @@ extern "C" fn sctp_send(
             info: sndrcvinfo(info)?,
             ..Request::default()
         };
-        send_with(&socket, memory::input(from, length)?.to_vec(), &request, flags)
+        let bytes = memory::message(from, length, socket.longest())?;
+        send_with(&socket, bytes, &request, flags)
     })) as c_int
 }
 
@@ -207,7 +209,8 @@ extern "C" fn sctp_sendx(
             info: sndrcvinfo(info)?,
             ..Request::default()
         };
-        send_with(&socket, memory::input(from, length)?.to_vec(), &request, flags)
+        let bytes = memory::message(from, length, socket.longest())?;
+        send_with(&socket, bytes, &request, flags)
     })) as c_int
 }
 
@@ -255,7 +258,7 @@ extern "C" fn sctp_sendv(
 ) -> c_int {
     finish(ours(fd).and_then(|socket| {
         let buffers = usize::try_from(buffers).map_err(|_| Errno(libc::EINVAL))?;
-        let bytes = memory::gather(memory::buffers(from, buffers)?)?;
+        let bytes = memory::gather(&memory::buffers(from, buffers)?, socket.longest())?;
         let mut request = Request::default();
         if !to.is_null() && count != 0 {
             request.to = memory::addresses(to, count)?;
@@ -311,7 +314,7 @@ extern "C" fn sctp_recvv(
     finish(ours(fd).and_then(|socket| {
         let buffers = usize::try_from(buffers).map_err(|_| Errno(libc::EINVAL))?;
         let wanted = memory::read(flags).unwrap_or(0);
-        let received = receive_from(&socket, memory::buffers(to, buffers)?, wanted, (from, size))?;
+        let received = receive_from(&socket, &memory::buffers(to, buffers)?, wanted, (from, size))?;
         memory::write(flags, received.flags);
         let settings = socket.settings_of_message(&received);
         let this = received.info.filter(|_| settings.receives_rcvinfo);

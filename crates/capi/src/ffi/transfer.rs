@@ -55,7 +55,7 @@ pub(super) fn one(to: *mut c_void, length: size_t) -> [iovec; 1] {
 fn simple_send(fd: c_int, from: *const c_void, length: size_t, flags: c_int) -> Option<ssize_t> {
     let socket = table::find(fd)?;
     Some(finish(socket.and_then(|socket| {
-        let bytes = memory::input(from, length)?.to_vec();
+        let bytes = memory::message(from, length, socket.longest())?;
         send_with(&socket, bytes, &Request::default(), flags)
     })))
 }
@@ -98,7 +98,12 @@ extern "C" fn sendto(
             to: destination(to, size)?,
             ..Request::default()
         };
-        send_with(&socket, memory::input(from, length)?.to_vec(), &request, flags)
+        send_with(
+            &socket,
+            memory::message(from, length, socket.longest())?,
+            &request,
+            flags,
+        )
     }))
 }
 
@@ -109,7 +114,7 @@ extern "C" fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t {
     };
     finish(socket.and_then(|socket| {
         let count = usize::try_from(count).map_err(|_| Errno(libc::EINVAL))?;
-        let bytes = memory::gather(memory::buffers(from, count)?)?;
+        let bytes = memory::gather(&memory::buffers(from, count)?, socket.longest())?;
         send_with(&socket, bytes, &Request::default(), 0)
     }))
 }
@@ -149,7 +154,9 @@ extern "C" fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t {
     };
     finish(socket.and_then(|socket| {
         let count = usize::try_from(count).map_err(|_| Errno(libc::EINVAL))?;
-        Ok(receive_into(&socket, memory::buffers(to, count)?, 0)?.bytes.len())
+        Ok(receive_into(&socket, &memory::buffers(to, count)?, 0)?
+            .bytes
+            .len())
     }))
 }
 
@@ -207,22 +214,19 @@ extern "C" fn __recvfrom_chk(
 }
 
 fn send_message(socket: &Arc<Socket>, header: &msghdr, flags: c_int) -> Result<usize, Errno> {
-    let bytes = memory::gather(memory::buffers(header.msg_iov, header.msg_iovlen)?)?;
+    let buffers = memory::buffers(header.msg_iov, header.msg_iovlen)?;
+    let bytes = memory::gather(&buffers, socket.longest())?;
     let mut request = Request {
         to: destination(header.msg_name.cast(), header.msg_namelen)?,
         ..Request::default()
     };
-    ancillary::read(
-        memory::input(header.msg_control, header.msg_controllen)?,
-        &mut request,
-    )?;
+    ancillary::read(memory::control(header)?, &mut request)?;
     send_with(socket, bytes, &request, flags)
 }
 
 /// Whether the message, which is for the kernel, passes one of our sockets to another process. That process could not use it.
 fn passes_ours(message: *const msghdr) -> bool {
-    let control =
-        memory::read(message).and_then(|header| memory::input(header.msg_control, header.msg_controllen));
+    let control = memory::read(message).and_then(|header| memory::control(&header));
     control.is_ok_and(|control| {
         ancillary::passed_descriptors(control)
             .iter()
@@ -257,7 +261,7 @@ extern "C" fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: 
 fn receive_message(socket: &Socket, header: &mut msghdr, flags: c_int) -> Result<usize, Errno> {
     let buffers = memory::buffers(header.msg_iov, header.msg_iovlen)?;
     let name = (header.msg_name.cast(), &raw mut header.msg_namelen);
-    let received = receive_from(socket, buffers, flags, name)?;
+    let received = receive_from(socket, &buffers, flags, name)?;
     let settings = socket.settings_of_message(&received);
     header.msg_flags = received.flags;
     let mut control = Vec::new();

@@ -58,6 +58,11 @@ pub(super) struct Writer {
 }
 
 impl Socket {
+    /// Length of the longest message: it has to fit into the send buffer.
+    pub(crate) fn longest(&self) -> usize {
+        lock(&self.settings).send_buffer as usize
+    }
+
     /// Sends one message, or ends the association as the flags say. Returns the number of bytes.
     pub(crate) fn send(
         self: &Arc<Self>,
