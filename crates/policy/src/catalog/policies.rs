@@ -55,6 +55,8 @@ choices! {
         "earliest completion first: the fastest path that can take data, or wait for a faster one that would finish sooner", "Lim et al. 2017";
     "blest" => Blest(path_scheduler::BlestParameters), path_scheduler::Blest::new,
         "blocking estimation: the fastest path that can take data, or wait for a faster one that it would block", "Ferlin et al. 2016";
+    "within-window" => WithinWindow(path_scheduler::WithinWindowParameters), path_scheduler::WithinWindow::new,
+        "the path that delivers first, unless the others would use up the send window meanwhile", "ours";
     "capacity" => Capacity(path_scheduler::CapacityParameters), path_scheduler::Capacity::new,
         "the fastest path below its estimated capacity, or wait if all would lose packets", "Yang 2015 §4.3";
     "in-order-arrival" => InOrderArrival(path_scheduler::InOrderArrivalParameters),
@@ -136,6 +138,8 @@ choices! {
         "on the path with the largest cwnd that can take data", "Iyengar et al. 2004";
     "ssthresh" => Ssthresh(retransmission::TieParameters), retransmission::Ssthresh::new,
         "on the path with the largest ssthresh that can take data", "Iyengar et al. 2004";
+    "fastest" => Fastest(NoParameters), retransmission::Fastest::new,
+        "on the path with the smallest RTT / (1 − loss rate) that can take data", "ours";
     "hybrid-metric" => HybridMetric(NoParameters), retransmission::HybridMetric::new,
         "on the path with the largest cwnd · (1 − loss rate) / RTT that can take data",
         "our reading of Rtx-HYBRIDMETRIC, Abass 2016";

@@ -8,6 +8,7 @@
 //! | `largest-space` | the path with the largest cwnd minus bytes in flight |
 //! | `ecf` | the fastest path that can take data, or waits for a faster one that would finish sooner |
 //! | `blest` | the fastest path that can take data, or waits for a faster one that it would block |
+//! | `within-window` | the path that delivers first, unless the others would use up the send window meanwhile |
 //! | `stream-mapped` | any path that a stream is mapped to |
 //! | `capacity` | the fastest path below its estimated capacity, or waits if all would lose packets |
 //! | `in-order-arrival` | the path on which the data arrives first, waiting included; later data may be sent before |
@@ -23,6 +24,7 @@ mod primary;
 mod redundant;
 mod round_robin;
 mod stream_mapped;
+mod within_window;
 
 pub use blest::{Blest, BlestParameters};
 pub use capacity::{Capacity, CapacityParameters};
@@ -34,6 +36,7 @@ pub use primary::Primary;
 pub use redundant::{Redundant, RedundantParameters};
 pub use round_robin::RoundRobin;
 pub use stream_mapped::StreamMapped;
+pub use within_window::{WithinWindow, WithinWindowParameters};
 
 use core::time::Duration;
 

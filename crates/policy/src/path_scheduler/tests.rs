@@ -7,7 +7,8 @@ use anabranch_types::{Instant, PathId};
 
 use super::{
     Blest, BlestParameters, Capacity, CapacityParameters, Ecf, EcfParameters, InOrderArrival,
-    InOrderArrivalParameters, LargestSpace, MinRtt, Primary, RoundRobin,
+    InOrderArrivalParameters, LargestSpace, MinRtt, Primary, RoundRobin, WithinWindow,
+    WithinWindowParameters,
 };
 use crate::parameters::NoParameters;
 use crate::testing::{CHUNK, at, healthy, in_order, ms, sack};
@@ -176,6 +177,74 @@ fn blest_raises_lambda_when_the_window_was_blocked() {
     scheduler.on_blocked();
     now += ms(200);
     assert_eq!(scheduler.pick(&paths, &enough, now), Pick::Wait { until: None });
+}
+
+/// Two full paths of 20 ms that carry 10 chunks in a round trip each, and an open one of 200 ms.
+fn two_full_and_a_slow_one() -> [PathFacts; 3] {
+    let mut paths = [healthy(0), healthy(1), healthy(2)];
+    for path in &mut paths[..2] {
+        path.in_flight = path.cwnd;
+        path.sendable = 0;
+    }
+    paths[2].srtt = Some(ms(200));
+    paths[2].min_rtt = Some(ms(200));
+    paths
+}
+
+fn within_window() -> WithinWindow {
+    WithinWindow::new(WithinWindowParameters {
+        lambda_per_mille: 1_000,
+    })
+}
+
+fn window(chunks: u64) -> Backlog {
+    Backlog {
+        send_window: chunks * CHUNK,
+        ..backlog(1_000)
+    }
+}
+
+#[test]
+fn within_window_counts_what_all_faster_paths_send_meanwhile() {
+    let paths = two_full_and_a_slow_one();
+    // In 200 ms each of the fast paths sends 100 chunks.
+    assert_eq!(pick_for(&mut within_window(), &paths, &window(199)), None);
+    assert_eq!(pick_for(&mut within_window(), &paths, &window(200)), Some(2));
+}
+
+#[test]
+fn within_window_limits_the_queue_of_a_thin_path() {
+    // Path 0 carries 10 chunks in 20 ms. Path 1 carries one in 20 ms, so ten of them take 200 ms.
+    let mut paths = [healthy(0), healthy(1)];
+    paths[0].sendable = 0;
+    paths[0].in_flight = paths[0].cwnd;
+    paths[1].cwnd = CHUNK;
+    let limit = |in_flight: u64, paths: &mut [PathFacts; 2]| {
+        paths[1].in_flight = in_flight * CHUNK;
+        pick_for(&mut within_window(), paths, &window(50))
+    };
+    assert_eq!(limit(0, &mut paths), Some(1));
+    assert_eq!(limit(4, &mut paths), Some(1), "100 ms, in which path 0 sends 50");
+    assert_eq!(limit(5, &mut paths), None, "120 ms");
+}
+
+#[test]
+fn within_window_rests_a_path_that_loses_until_that_is_forgotten() {
+    let mut paths = two_full_and_a_slow_one();
+    let mut scheduler = within_window();
+    (0..3).for_each(|id| scheduler.add_path(PathId(id)));
+    let loss = |scheduler: &mut WithinWindow, paths: &mut [PathFacts; 3]| {
+        paths[2].lost_chunks += 1;
+        scheduler.on_loss(&lost(&paths[2]), paths, at(0));
+    };
+    // A lost chunk comes after 220 ms: 220 chunks of the others, 20 more than fit.
+    assert_eq!(pick_for(&mut scheduler, &paths, &window(200)), Some(2));
+    (0..20).for_each(|_| loss(&mut scheduler, &mut paths));
+    assert_eq!(pick_for(&mut scheduler, &paths, &window(200)), None);
+    assert_eq!(pick_for(&mut scheduler, &paths, &window(220)), Some(2), "it fits");
+    let ack = in_order(2, CHUNK, CHUNK);
+    scheduler.on_ack(&sack(&[ack]), &paths, at(60_000));
+    assert_eq!(pick_for(&mut scheduler, &paths, &window(200)), Some(2));
 }
 
 fn lost(path: &PathFacts) -> LossEvent {

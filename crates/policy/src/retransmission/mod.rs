@@ -11,6 +11,7 @@
 //! | `lossrate` | any | the path: lowest loss rate |
 //! | `cwnd` | any | congestion control: largest cwnd |
 //! | `ssthresh` | any | congestion control: largest ssthresh |
+//! | `fastest` | any | the path: RTT and loss rate |
 //! | `hybrid-metric` | any | both: cwnd, loss rate and RTT |
 //!
 //! All skip paths that are inactive or potentially failed while there are others. All prefer a path that can take data,
@@ -21,6 +22,7 @@
 mod alternate;
 mod asap;
 mod cwnd;
+mod fastest;
 mod hybrid_metric;
 mod loss_rate;
 mod other;
@@ -31,6 +33,7 @@ mod ssthresh;
 pub use alternate::Alternate;
 pub use asap::Asap;
 pub use cwnd::Cwnd;
+pub use fastest::Fastest;
 pub use hybrid_metric::HybridMetric;
 pub use loss_rate::LossRate;
 pub use other::Other;

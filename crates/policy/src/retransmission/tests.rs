@@ -3,7 +3,8 @@
 use anabranch_types::PathId;
 
 use super::{
-    Alternate, Asap, Cwnd, HybridMetric, LossRate, Other, Same, SeedParameters, Ssthresh, TieParameters, Ties,
+    Alternate, Asap, Cwnd, Fastest, HybridMetric, LossRate, Other, Same, SeedParameters, Ssthresh,
+    TieParameters, Ties,
 };
 use crate::parameters::NoParameters;
 use crate::testing::{CHUNK, healthy, ms, tsn};
@@ -78,6 +79,23 @@ fn lossrate_takes_the_path_that_loses_least() {
     assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(1));
     paths[1].reachability = Reachability::PotentiallyFailed;
     assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(2));
+}
+
+#[test]
+fn fastest_takes_the_shortest_delay_losses_included() {
+    let mut policy = Fastest::new(NoParameters);
+    let mut paths = [healthy(0), healthy(1)];
+    paths[0].cwnd = 100 * CHUNK;
+    paths[1].srtt = Some(ms(15));
+    assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(1));
+    paths[1].loss_per_million = 300_000;
+    assert_eq!(
+        path_for(&mut policy, LossCause::FastRetransmit, &paths),
+        Some(0),
+        "15 ms / 0.7 are more than 20 ms"
+    );
+    paths[0].sendable = 0;
+    assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(1));
 }
 
 #[test]

@@ -32,6 +32,7 @@ mod outage;
 mod own_policies;
 mod path_mtu;
 mod path_schedulers;
+mod path_sets;
 mod randomized;
 mod redundant;
 mod regressions;

@@ -172,6 +172,7 @@ fn mapped_streams_work_with_any_path_scheduler() {
         "round-robin",
         "ecf",
         "blest",
+        "within-window",
         "stream-mapped",
     ] {
         for scheduler in ["fixed-map", "dynamic-map"] {

@@ -230,6 +230,7 @@ fn every_scheduler_and_congestion_control_completes() {
         "largest-space",
         "ecf",
         "blest",
+        "within-window",
         "stream-mapped",
         "capacity",
         "in-order-arrival",

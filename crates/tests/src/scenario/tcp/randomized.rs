@@ -182,6 +182,7 @@ fn multipath(rng: &mut Rng, paths: u8, config: &mut TcpConfig, side: Side) {
         "in-order-arrival",
         "ecf",
         "blest",
+        "within-window",
         "redundant",
         "primary",
     ];

@@ -1,0 +1,123 @@
+//! Measurements of a path: how fast does it deliver, and how often does it lose something?
+
+use core::time::Duration;
+
+use anabranch_types::Instant;
+
+use super::nanos;
+use crate::math::mul_div;
+use crate::{PathAck, PathFacts};
+
+pub(super) const SECOND: u64 = 1_000_000_000;
+
+/// Fractions in which chunks are counted.
+pub(super) const UNIT: u64 = 1 << 16;
+
+/// After this time, losses and deliveries count half.
+const HALF_LIFE: Duration = Duration::from_secs(10);
+
+/// Steps of a half-life.
+const STEPS: u32 = 16;
+
+/// What remains after each step, in ten thousandths: 2^(-1/16).
+const REMAINS: u64 = 9_576;
+
+/// Chunks without a loss that are assumed of a path.
+const PRIOR_CHUNKS: u64 = 100;
+
+/// Shortest time over which a rate is measured.
+const SHORTEST: u64 = 1_000_000;
+
+/// The measured delivery rate and losses of a path.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Measured {
+    /// Delivery rate in bytes per second; 0 before the first measurement.
+    rate: u64,
+    /// When the current measurement began.
+    since: Option<Instant>,
+    /// Bytes acknowledged since then.
+    acked: u64,
+    /// Whether less was in flight at some time since then than the path carries, so that it may carry more.
+    is_limited: bool,
+    /// Chunks delivered and loss events, in units.
+    delivered: u64,
+    lost: u64,
+    /// Up to when they were forgotten.
+    forgotten: Option<Instant>,
+    /// [`PathFacts::lost_chunks`] at the last loss event.
+    lost_chunks: u64,
+}
+
+impl Measured {
+    pub(super) const fn rate(&self) -> u64 {
+        self.rate
+    }
+
+    /// Loss events per chunk, in units.
+    pub(super) fn losses(&self) -> u64 {
+        mul_div(self.lost, UNIT, self.delivered + self.lost + PRIOR_CHUNKS * UNIT)
+    }
+
+    pub(super) fn on_ack(&mut self, ack: &PathAck, facts: &PathFacts, now: Instant) {
+        self.forget(now);
+        self.delivered += u64::from(ack.newly_acked_chunks) * UNIT;
+        let Some(since) = self.since else {
+            self.begin(now);
+            return;
+        };
+        let product = mul_div(self.rate, facts.min_rtt.map_or(0, nanos), SECOND);
+        self.acked += ack.newly_acked;
+        self.is_limited |= ack.in_flight_before < product;
+        let round_trip = facts.srtt.map_or(0, nanos).max(SHORTEST);
+        let elapsed = nanos(now - since);
+        if elapsed < round_trip {
+            return;
+        }
+        // After a pause, the time says nothing.
+        if elapsed < round_trip.saturating_mul(3) {
+            self.sample(mul_div(self.acked, SECOND, elapsed), facts.ssthresh == u64::MAX);
+        }
+        self.begin(now);
+    }
+
+    /// Notes a loss event. Where no chunk was lost, the window was cut because of rescheduling, or a router marked packets.
+    pub(super) fn on_loss(&mut self, facts: &PathFacts, now: Instant) {
+        if facts.lost_chunks > self.lost_chunks {
+            self.forget(now);
+            self.lost += UNIT;
+            self.lost_chunks = facts.lost_chunks;
+        }
+    }
+
+    fn begin(&mut self, now: Instant) {
+        self.since = Some(now);
+        self.acked = 0;
+        self.is_limited = false;
+    }
+
+    fn sample(&mut self, sample: u64, in_slow_start: bool) {
+        if sample < self.rate && self.is_limited {
+            return;
+        }
+        self.rate = if self.rate == 0 || in_slow_start {
+            sample
+        } else {
+            mul_div(self.rate, 7, 8).saturating_add(sample / 8)
+        };
+    }
+
+    fn forget(&mut self, now: Instant) {
+        let last = *self.forgotten.get_or_insert(now);
+        let step = HALF_LIFE / STEPS;
+        let mut steps = nanos(now - last) / nanos(step);
+        if steps == 0 {
+            return;
+        }
+        self.forgotten = Some(now);
+        while steps > 0 && self.delivered + self.lost > 0 {
+            self.delivered = mul_div(self.delivered, REMAINS, 10_000);
+            self.lost = mul_div(self.lost, REMAINS, 10_000);
+            steps -= 1;
+        }
+    }
+}
