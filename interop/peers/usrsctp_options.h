@@ -158,6 +158,8 @@ read_options(int count, char **arguments, bool knobs_only)
 			options.auth = value;
 		else if (strcmp(name, "--key") == 0)
 			options.key = value;
+		else if (strcmp(name, "--keys") == 0)
+			options.keys = (uint16_t)atoi(value);
 		else
 			fail("unknown option %s", name);
 	}

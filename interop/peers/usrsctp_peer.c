@@ -53,6 +53,8 @@ struct options {
 	/* Chunk types to require authenticated, separated by commas, and the shared key. */
 	char *auth;
 	const char *key;
+	/* Number of further shared keys, which messages use in turn. */
+	uint16_t keys;
 };
 
 struct report {
@@ -223,6 +225,16 @@ reset_streams(void)
 		note_error("reset", errno);
 }
 
+/* Selects the shared key of the next messages. The stack does not accept a key with a message. */
+static void
+use_key(uint16_t id)
+{
+	struct sctp_authkeyid key = { .scact_keynumber = id };
+
+	if (usrsctp_setsockopt(association, IPPROTO_SCTP, SCTP_AUTH_ACTIVE_KEY, &key, sizeof key) < 0)
+		note_error("active key", errno);
+}
+
 /* Whether the message is refused because its stream waits for its reset. */
 static bool
 waits_for_reset(int error)
@@ -257,6 +269,8 @@ send_all(void *unused)
 			how.sendv_prinfo.pr_policy = SCTP_PR_SCTP_RTX;
 			how.sendv_prinfo.pr_value = (uint32_t)options.retransmissions;
 		}
+		if (options.keys > 0)
+			use_key((uint16_t)(1 + number % options.keys));
 		write_message(bytes, number);
 		if (options.reset && number == options.send / 2)
 			reset_streams();
@@ -373,7 +387,22 @@ set_buffer(struct socket *socket, int name, int bytes)
 		fail("buffer of %d bytes: %s", bytes, strerror(errno));
 }
 
-/* RFC 4895: the chunks that the other end has to authenticate, and shared key 0. */
+static void
+set_key(struct socket *socket, uint16_t id, const char *secret)
+{
+	size_t length = strlen(secret);
+	struct sctp_authkey *key = calloc(1, sizeof *key + length);
+
+	if (key == NULL)
+		fail("no memory");
+	key->sca_keynumber = id;
+	key->sca_keylength = (uint16_t)length;
+	memcpy(key->sca_key, secret, length);
+	set_option(socket, SCTP_AUTH_KEY, key, (socklen_t)(sizeof *key + length), "shared key");
+	free(key);
+}
+
+/* RFC 4895: the chunks that the other end has to authenticate, shared key 0, and further keys. */
 static void
 set_authentication(struct socket *socket)
 {
@@ -384,16 +413,13 @@ set_authentication(struct socket *socket)
 			set_option(socket, SCTP_AUTH_CHUNK, &chunk, sizeof chunk, "chunk to authenticate");
 		}
 	}
-	if (options.key != NULL) {
-		size_t length = strlen(options.key);
-		struct sctp_authkey *key = calloc(1, sizeof *key + length);
+	if (options.key != NULL)
+		set_key(socket, 0, options.key);
+	for (uint16_t id = 1; id <= options.keys; id++) {
+		char secret[16];
 
-		if (key == NULL)
-			fail("no memory");
-		key->sca_keylength = (uint16_t)length;
-		memcpy(key->sca_key, options.key, length);
-		set_option(socket, SCTP_AUTH_KEY, key, (socklen_t)(sizeof *key + length), "shared key");
-		free(key);
+		snprintf(secret, sizeof secret, "key %d", id);
+		set_key(socket, id, secret);
 	}
 }
 

@@ -189,13 +189,24 @@ impl Association {
         self.0.change_keys(|keys| keys.add(id, secret))
     }
 
-    /// Authenticates our packets by key `id` from now on, which the peer must have already.
+    /// Authenticates our packets by key `id` from now on, which the peer must have already; messages may name another key
+    /// ([`Message::with_authentication_key`]).
     ///
     /// # Errors
     ///
-    /// [`KeyError::NotOffered`], [`KeyError::Unknown`].
+    /// [`KeyError::NotOffered`], [`KeyError::Unknown`], [`KeyError::Deactivated`].
     pub fn use_authentication_key(&self, id: u16) -> Result<(), KeyError> {
         self.0.change_keys(|keys| keys.select(id))
+    }
+
+    /// Ends the use of key `id` for new messages. [`AssociationEvent::AuthenticationKeyFree`](crate::AssociationEvent) follows when all
+    /// messages that name it are acknowledged.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::NotOffered`], [`KeyError::Unknown`], [`KeyError::Deactivated`], [`KeyError::InUse`].
+    pub fn deactivate_authentication_key(&self, id: u16) -> Result<(), KeyError> {
+        self.0.change_keys(|keys| keys.deactivate(id))
     }
 
     /// Deletes key `id`: packets of the peer that are authenticated by it are discarded from now on.

@@ -113,6 +113,9 @@ pub enum SendError {
         /// Number of outbound streams, which are numbered from 0.
         streams: u16,
     },
+    /// The message names a shared key that does not exist or is deactivated.
+    #[error("there is no such shared key, or it is deactivated")]
+    InvalidKey,
     /// The association is shutting down, by either side.
     #[error("the association is closing")]
     Closing,
@@ -140,6 +143,7 @@ impl SendError {
             proto::SendError::TooLarge { max } => Self::TooLarge { max },
             proto::SendError::Empty => Self::Empty,
             proto::SendError::InvalidStream { streams } => Self::InvalidStream { streams },
+            proto::SendError::InvalidKey => Self::InvalidKey,
             _ => ended.map_or(Self::Closing, |reason| Self::Closed(reason.clone())),
         }
     }

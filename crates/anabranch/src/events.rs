@@ -52,6 +52,11 @@ pub enum AssociationEvent {
     AdaptationIndication(u32),
     /// An authenticated packet of the peer used another shared key than the one before (RFC 4895 §6.3).
     PeerAuthenticationKey(u16),
+    /// We offer authentication, and the peer does not support it. It comes with the end of the handshake.
+    PeerWithoutAuthentication,
+    /// No message needs this shared key any more, which
+    /// [`deactivate_authentication_key`](crate::Association::deactivate_authentication_key) has deactivated.
+    AuthenticationKeyFree(u16),
     /// The peer sends nothing more and waits for our shutdown.
     PeerShutdown,
     /// The peer reported an error (RFC 9260 §3.3.10).
@@ -81,6 +86,8 @@ impl AssociationEvent {
             Event::Restarted { undelivered } => Some(Self::Restarted { undelivered }),
             Event::AdaptationIndication(code) => Some(Self::AdaptationIndication(code)),
             Event::PeerAuthenticationKey(id) => Some(Self::PeerAuthenticationKey(id)),
+            Event::PeerWithoutAuthentication => Some(Self::PeerWithoutAuthentication),
+            Event::AuthenticationKeyFree(id) => Some(Self::AuthenticationKeyFree(id)),
             Event::PeerShutdown => Some(Self::PeerShutdown),
             Event::PeerError(text) => Some(Self::PeerError(text)),
             Event::Closed(reason) => Some(Self::Closed(reason)),

@@ -29,6 +29,7 @@ pub struct SendStream {
     association: Association,
     stream: StreamId,
     reliability: Reliability,
+    authentication_key: Option<u16>,
 }
 
 impl SendStream {
@@ -37,6 +38,7 @@ impl SendStream {
             association,
             stream,
             reliability: Reliability::Reliable,
+            authentication_key: None,
         }
     }
 
@@ -46,8 +48,21 @@ impl SendStream {
         Self { reliability, ..self }
     }
 
+    /// Authenticates messages of this handle by the shared key `id`, if the peer requires authentication (RFC 6458 §5.3.8), and not by the
+    /// one that [`Association::use_authentication_key`] has selected.
+    #[must_use]
+    pub fn with_authentication_key(self, id: u16) -> Self {
+        Self {
+            authentication_key: Some(id),
+            ..self
+        }
+    }
+
     fn message(&self, payload: impl Into<Bytes>) -> Message {
-        Message::new(self.stream, payload).with_reliability(self.reliability)
+        Message {
+            authentication_key: self.authentication_key,
+            ..Message::new(self.stream, payload).with_reliability(self.reliability)
+        }
     }
 
     /// Id of the stream.

@@ -93,7 +93,7 @@ impl Errno {
     pub(crate) const fn of_send(error: &SendError) -> Self {
         match error {
             SendError::TooLarge { .. } => Self(libc::EMSGSIZE),
-            SendError::Empty | SendError::InvalidStream { .. } => Self(libc::EINVAL),
+            SendError::Empty | SendError::InvalidStream { .. } | SendError::InvalidKey => Self(libc::EINVAL),
             _ => Self(libc::EPIPE),
         }
     }

@@ -25,6 +25,9 @@ pub struct Message {
     pub acknowledge_at_once: bool,
     /// When the message may be abandoned, if both ends support it.
     pub reliability: Reliability,
+    /// The shared key by which its chunks are authenticated, if the peer requires that (RFC 6458 §5.3.8; see
+    /// [`AuthenticationKeys`](crate::AuthenticationKeys)). `None`: the key that is selected when a packet is sent.
+    pub authentication_key: Option<u16>,
     /// The data, at least one byte (RFC 9260 §3.3.1).
     pub payload: Bytes,
 }
@@ -55,6 +58,7 @@ impl Message {
             unordered: false,
             acknowledge_at_once: false,
             reliability: Reliability::Reliable,
+            authentication_key: None,
             payload: payload.into(),
         }
     }
@@ -72,6 +76,15 @@ impl Message {
     #[must_use]
     pub fn with_reliability(self, reliability: Reliability) -> Self {
         Self { reliability, ..self }
+    }
+
+    /// Sets the shared key by which the message is authenticated.
+    #[must_use]
+    pub fn with_authentication_key(self, id: u16) -> Self {
+        Self {
+            authentication_key: Some(id),
+            ..self
+        }
     }
 
     /// Sets the payload protocol identifier.

@@ -1,6 +1,7 @@
 //! Test with a peer program: both send and receive their workload, one side ends the association, both agree on how.
 
 use std::io;
+use std::mem;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +10,8 @@ use std::time::Duration;
 use anabranch_interop::tools::{TSHARK, free_udp_port};
 use anabranch_interop::{Host, Hosts, Inbox, Peer, Report, Stack, TsharkReport, Workload};
 use anabranch_proto::{
-    Association, AssociationConfig, CloseReason, EndpointConfig, Message, Reconfiguration, Reliability,
+    Association, AssociationConfig, AssociationMut, CloseReason, EndpointConfig, Message, Reconfiguration,
+    Reliability,
 };
 use anabranch_types::StreamId;
 
@@ -60,6 +62,8 @@ pub(crate) struct Conversation {
     mark_every: u32,
     /// Whether packets must have a checksum of zero.
     zero_checksums: bool,
+    /// Number of shared keys that messages name in turn.
+    keys: u16,
     /// Whether we reset all outbound streams after half of the messages.
     resets: bool,
     /// Whether we reset the outbound streams at the end and the peer answers by resetting its own ones.
@@ -88,6 +92,7 @@ impl Conversation {
             loses_each: 0,
             mark_every: 0,
             zero_checksums: false,
+            keys: 0,
             resets: false,
             closes_streams: false,
         }
@@ -147,6 +152,11 @@ impl Conversation {
             peer_sends_chunk: Some(kind),
             ..self
         }
+    }
+
+    /// Adds the shared keys 1 to `keys` at both ends, which messages name in turn.
+    pub(crate) fn names_keys(self, keys: u16) -> Self {
+        Self { keys, ..self }.option(&["--keys", &keys.to_string()])
     }
 
     /// Resets all outbound streams after half of the messages.
@@ -304,6 +314,8 @@ struct App {
     sent: u32,
     received: Inbox,
     end: End,
+    keys: u16,
+    has_keys: bool,
     resets: bool,
     closes_streams: bool,
     awaits_reset: bool,
@@ -322,6 +334,8 @@ impl App {
             sent: 0,
             received: Inbox::new(its),
             end: conversation.end,
+            keys: conversation.keys,
+            has_keys: false,
             resets: conversation.resets,
             closes_streams: conversation.closes_streams,
             awaits_reset: false,
@@ -340,7 +354,17 @@ impl App {
             taken.expect("what was sent");
         }
         if association.is_connected() {
+            self.add_keys(&mut association);
             self.speak(&mut association, &host.reset);
+        }
+    }
+
+    fn add_keys(&mut self, association: &mut AssociationMut<'_>) {
+        if !mem::replace(&mut self.has_keys, true) {
+            for id in 1..=self.keys {
+                let mut keys = association.authentication_keys().expect("it is agreed");
+                keys.add(id, format!("key {id}").as_bytes()).expect("room");
+            }
         }
     }
 
@@ -361,6 +385,11 @@ impl App {
                 message.unordered()
             } else {
                 message
+            };
+            let key = (1 + self.sent % u32::from(self.keys.max(1))) as u16;
+            let message = Message {
+                authentication_key: (self.keys > 0).then_some(key),
+                ..message
             };
             if association.send(message).is_err() {
                 return;

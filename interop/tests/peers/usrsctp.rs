@@ -103,6 +103,19 @@ fn all_chunks_are_authenticated() -> io::Result<()> {
     Ok(())
 }
 
+/// RFC 6458 §5.3.8: messages of both name three shared keys in turn, and packets are lost.
+#[test]
+fn messages_name_their_shared_keys() -> io::Result<()> {
+    let workload = Workload::ordered(300, &[1_000, 40, 4], 10).half_unordered();
+    let conversation = with_usrsctp(workload).loses_each(20).names_keys(3);
+    let conversation = conversation.option(&["--key", "a secret", "--auth", "0,3"]);
+    let conversation = conversation.peer_sends_chunk(kind::AUTH).we(|config| {
+        config.authentication_key = b"a secret".to_vec();
+        config.authenticated_chunks = vec![kind::DATA, kind::SACK];
+    });
+    run(conversation)
+}
+
 /// RFC 4960 Appendix A: usrsctp answers our ECNE by CWR. Its UDP sockets do not tell it of marks.
 #[test]
 fn marks_of_received_packets_are_answered_by_cwr() -> io::Result<()> {

@@ -36,6 +36,9 @@ impl Association {
             _ if !self.state.accepts_messages() || self.owed.shutdown => return Err(SendError::Closing),
             _ => {}
         }
+        if let Some(id) = message.authentication_key {
+            self.check_key(id)?;
+        }
         if !self.transfer.sender.has_unsent() {
             self.transfer.policies.burst.on_transmission_opportunity();
         }

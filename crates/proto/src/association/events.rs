@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use anabranch_types::{MessageId, StreamId};
 use thiserror::Error;
 
+use super::Association;
 use crate::on_demand::{Idle, OnDemand};
 use crate::path::PathEvent;
 use crate::reconfig::Reconfiguration;
@@ -27,6 +28,11 @@ pub enum Event {
     /// An authenticated packet of the peer used another shared key than the one before, or than key 0 at first (RFC 4895 §6.3;
     /// `SCTP_AUTH_NEW_KEY` in RFC 6458 §6.1.8).
     PeerAuthenticationKey(u16),
+    /// We offer authentication (RFC 4895), and the peer does not support it (`SCTP_AUTH_NO_AUTH` in RFC 6458 §6.1.8). It follows
+    /// [`Event::Connected`]. If we require any chunks to be authenticated, there is no association with such a peer.
+    PeerWithoutAuthentication,
+    /// No message needs this shared key any more, which the application has deactivated (`SCTP_AUTH_FREE_KEY` in RFC 6458 §6.1.8).
+    AuthenticationKeyFree(u16),
     /// The peer has lost its state and restarted (RFC 9260 §5.2.4 A). Unacknowledged data is lost.
     Restarted {
         /// Number of sent messages that the peer may not have received.
@@ -119,6 +125,21 @@ pub enum CloseReason {
     PeerViolation(String),
 }
 
+/// What the application learns of the peer with the end of the handshake.
+pub(crate) struct Introduced {
+    adaptation: Option<u32>,
+    lacks_authentication: bool,
+}
+
+impl Introduced {
+    pub(crate) fn of(association: &Association) -> Self {
+        Self {
+            adaptation: association.peer_adaptation,
+            lacks_authentication: association.lacks_authentication(),
+        }
+    }
+}
+
 /// Queue of events in the order in which they occurred. Events like [`Event::Readable`] are queued once until the application acts.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
@@ -155,11 +176,14 @@ impl Events {
     }
 
     //= rfc5061 4.2.6-2, 4.2.6-3
-    /// Tells the application that the handshake is complete, and of the peer's adaptation layer.
-    pub(crate) fn push_connected(&mut self, incoming: bool, peer_adaptation: Option<u32>) {
+    /// Tells the application that the handshake is complete, and what it showed of the peer.
+    pub(crate) fn push_connected(&mut self, incoming: bool, peer: Introduced) {
         self.push(Event::Connected { incoming });
-        if let Some(code) = peer_adaptation {
+        if let Some(code) = peer.adaptation {
             self.push(Event::AdaptationIndication(code));
+        }
+        if peer.lacks_authentication {
+            self.push(Event::PeerWithoutAuthentication);
         }
     }
 
@@ -195,12 +219,15 @@ impl Events {
     pub(crate) fn poll(&mut self, sender: &mut Sender) -> Option<Event> {
         let was_full = self.is_full();
         let queued = self.queue.active_mut().and_then(|queue| queue.0.pop_front());
-        let event = queued.or_else(|| abandoned(sender));
+        let event = queued.or_else(|| of_messages(sender));
         if was_full {
             self.push_low_streams(sender);
         }
         // Many associations are idle from the beginning.
-        if matches!(event, Some(Event::Connected { .. })) {
+        if matches!(
+            event,
+            Some(Event::Connected { .. } | Event::PeerWithoutAuthentication)
+        ) {
             self.release_memory();
         }
         event
@@ -208,8 +235,12 @@ impl Events {
 }
 
 //= rfc3758 4.1-5
-/// The next message that was abandoned. The sender queues them, because it abandons messages in the middle of its work.
-fn abandoned(sender: &mut Sender) -> Option<Event> {
+/// The next message that was abandoned, or key that no message needs any more. The sender queues them, because both happen in the middle
+/// of its work.
+fn of_messages(sender: &mut Sender) -> Option<Event> {
+    if let Some(key) = sender.next_free_key() {
+        return Some(Event::AuthenticationKeyFree(key));
+    }
     let Abandoned {
         message,
         stream,

@@ -44,8 +44,8 @@ use crate::transfer::{Effects, InitialTsns, Negotiated, Transfer};
 pub(crate) use addresses::probe_waiting_pairs;
 pub use buffers::{BufferError, SendQueue};
 pub(crate) use control::{Control, FinalChunk};
-pub(crate) use events::Events;
 pub use events::{CloseReason, Event};
+pub(crate) use events::{Events, Introduced};
 pub use keys::AuthenticationKeys;
 pub(crate) use peer_error::PeerError;
 pub(crate) use state::{Guard, Retry, State, T2};
@@ -337,7 +337,7 @@ impl Association {
 
     /// Whether the application has to be notified of something.
     pub(crate) fn has_events(&self) -> bool {
-        !self.events.is_empty() || self.transfer.sender.has_abandoned()
+        !self.events.is_empty() || self.transfer.sender.has_abandoned() || self.transfer.sender.has_free_key()
     }
 
     /// Whether it is in COOKIE-WAIT or COOKIE-ECHOED.

@@ -173,6 +173,18 @@ impl Authentication {
         general.shared.select(id)
     }
 
+    /// Checks that our messages may name the shared key `id`.
+    pub(crate) fn check_key(&self, id: u16) -> Result<(), KeyError> {
+        let general = self.general.as_ref().ok_or(KeyError::NotOffered)?;
+        general.shared.check(id)
+    }
+
+    /// Ends the use of the shared key `id` for new messages.
+    pub(crate) fn deactivate_key(&mut self, id: u16) -> Result<(), KeyError> {
+        let general = self.general.as_mut().ok_or(KeyError::NotOffered)?;
+        general.shared.deactivate(id)
+    }
+
     //= rfc4895 6.2-5
     /// Id of the shared key that authenticates our packets.
     pub(crate) fn key_in_use(&self) -> u16 {
@@ -283,10 +295,10 @@ impl Authentication {
     }
 
     //= rfc4895 6.2-3, 6.2-4, 6.2-7
-    /// Appends an AUTH chunk and the encoded `chunks` after it.
-    pub(crate) fn push_before(&self, chunks: &[u8], bytes: &mut Vec<u8>) {
+    /// Appends an AUTH chunk by the shared key `named`, or the one in use, and the encoded `chunks` after it.
+    pub(crate) fn push_before(&self, named: Option<u16>, chunks: &[u8], bytes: &mut Vec<u8>) {
         let start = bytes.len();
-        let id = self.key_in_use();
+        let id = named.unwrap_or_else(|| self.key_in_use());
         let (Some(agreed), Some(key)) = (&self.agreed, self.key(id)) else {
             bytes.extend_from_slice(chunks);
             return;

@@ -15,9 +15,12 @@ pub enum KeyError {
     /// There is no key with this id.
     #[error("there is no key with this id")]
     Unknown,
-    /// The key authenticates our packets; another one has to be selected first.
+    /// The key authenticates our packets, or messages that are not acknowledged name it.
     #[error("the key is in use")]
     InUse,
+    /// The key is deactivated: it authenticates packets of the peer only.
+    #[error("the key is deactivated")]
+    Deactivated,
     /// There are already 32 keys.
     #[error("there are {max} keys already")]
     TooMany {
@@ -42,6 +45,8 @@ const MAX_SECRET: usize = 1_024;
 pub(crate) struct SharedKeys {
     secrets: Vec<(u16, Box<[u8]>)>,
     in_use: u16,
+    /// Keys that new messages may not use.
+    deactivated: Vec<u16>,
 }
 
 impl SharedKeys {
@@ -51,6 +56,7 @@ impl SharedKeys {
         Self {
             secrets: alloc::vec![(0, secret.into())],
             in_use: 0,
+            deactivated: Vec::new(),
         }
     }
 
@@ -66,7 +72,18 @@ impl SharedKeys {
         self.secrets.iter().any(|(known, _)| *known == id)
     }
 
-    /// Adds a key or replaces its secret.
+    /// Checks that there is key `id`, and that our messages may use it.
+    pub(super) fn check(&self, id: u16) -> Result<(), KeyError> {
+        if !self.contains(id) {
+            return Err(KeyError::Unknown);
+        }
+        if self.deactivated.contains(&id) {
+            return Err(KeyError::Deactivated);
+        }
+        Ok(())
+    }
+
+    /// Adds a key or replaces its secret; it may be used then, even if it was deactivated.
     pub(super) fn add(&mut self, id: u16, secret: &[u8]) -> Result<(), KeyError> {
         if secret.len() > MAX_SECRET {
             return Err(KeyError::TooLong { max: MAX_SECRET });
@@ -74,7 +91,7 @@ impl SharedKeys {
         if !self.contains(id) && self.secrets.len() >= MAX_KEYS {
             return Err(KeyError::TooMany { max: MAX_KEYS });
         }
-        self.secrets.retain(|(known, _)| *known != id);
+        self.forget(id);
         self.secrets.push((id, secret.into()));
         Ok(())
     }
@@ -82,10 +99,18 @@ impl SharedKeys {
     //= rfc4895 6.2-2
     /// Selects the key that authenticates our packets.
     pub(super) fn select(&mut self, id: u16) -> Result<(), KeyError> {
-        if !self.contains(id) {
-            return Err(KeyError::Unknown);
-        }
+        self.check(id)?;
         self.in_use = id;
+        Ok(())
+    }
+
+    /// Ends the use of a key for new messages.
+    pub(super) fn deactivate(&mut self, id: u16) -> Result<(), KeyError> {
+        self.check(id)?;
+        if id == self.in_use {
+            return Err(KeyError::InUse);
+        }
+        self.deactivated.push(id);
         Ok(())
     }
 
@@ -96,8 +121,13 @@ impl SharedKeys {
         if id == self.in_use {
             return Err(KeyError::InUse);
         }
-        self.secrets.retain(|(known, _)| *known != id);
+        self.forget(id);
         Ok(())
+    }
+
+    fn forget(&mut self, id: u16) {
+        self.secrets.retain(|(known, _)| *known != id);
+        self.deactivated.retain(|known| *known != id);
     }
 }
 
@@ -118,6 +148,20 @@ mod tests {
         keys.delete(0).unwrap();
         assert_eq!(keys.iter().collect::<vec::Vec<_>>(), [(7, &b"second"[..])]);
         assert_eq!(keys.select(0), Err(KeyError::Unknown));
+    }
+
+    #[test]
+    fn deactivated_key_is_used_again_after_it_is_replaced() {
+        let mut keys = SharedKeys::of(b"first");
+        assert_eq!(keys.deactivate(0), Err(KeyError::InUse));
+        assert_eq!(keys.deactivate(7), Err(KeyError::Unknown));
+        keys.add(7, b"second").unwrap();
+        keys.deactivate(7).unwrap();
+        for refused in [keys.check(7), keys.select(7), keys.deactivate(7)] {
+            assert_eq!(refused, Err(KeyError::Deactivated));
+        }
+        keys.add(7, b"third").unwrap();
+        assert_eq!((keys.check(7), keys.select(7)), (Ok(()), Ok(())));
     }
 
     #[test]

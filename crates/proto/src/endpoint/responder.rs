@@ -12,7 +12,7 @@ use super::cookie::{BadCookie, Cookie, seal_of};
 use super::directory::{Correspondent, Directory};
 use super::inbound::Inbound;
 use super::{Endpoint, listener};
-use crate::association::{Agreement, Association, Control, Event, Setup, Side, State};
+use crate::association::{Agreement, Association, Control, Event, Introduced, Setup, Side, State};
 use crate::auth::{self, Authentication};
 use crate::config::AssociationConfig;
 use crate::handshake;
@@ -238,8 +238,8 @@ fn apply(
         //= rfc9260 5.2.4-12, 5.2.4-13
         // Our own handshake is completed by the peer's COOKIE ECHO.
         Verdict::D if matches!(association.state, State::CookieEchoed(..)) => {
-            let adaptation = association.peer_adaptation;
-            association.events.push_connected(false, adaptation);
+            let peer = Introduced::of(association);
+            association.events.push_connected(false, peer);
             complete(association, inbound, cookie);
         }
         // The COOKIE ACK was lost.
@@ -274,8 +274,8 @@ fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie
     association
         .addresses
         .replace_paths(transfer, &pairs, remotes(cookie), inbound.now);
-    let adaptation = association.peer_adaptation;
-    association.events.push_connected(false, adaptation);
+    let peer = Introduced::of(association);
+    association.events.push_connected(false, peer);
     complete(association, inbound, cookie);
 }
 
@@ -392,8 +392,8 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> bo
     let mut association = Association::new(setup, State::Established, inbound.now);
     association.zero_checksum.is_accepted = cookie.declared.zero_checksum.is_some();
     association.agree(agreement(cookie));
-    let adaptation = association.peer_adaptation;
-    association.events.push_connected(true, adaptation);
+    let peer = Introduced::of(&association);
+    association.events.push_connected(true, peer);
     complete(&mut association, inbound, cookie);
     endpoint.insert(association, Some(cookie.source.ip()));
     true

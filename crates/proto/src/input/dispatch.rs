@@ -7,7 +7,9 @@ use anabranch_wire::chunk::kind;
 use anabranch_wire::{Cause, CauseWriter, Chunk, Chunks, ErrorChunk, Packet, RawChunk, UnknownAction};
 
 use super::guard::{Admission, Guard};
-use crate::association::{Association, CloseReason, Control, Event, Events, PeerError, State, close};
+use crate::association::{
+    Association, CloseReason, Control, Event, Events, Introduced, PeerError, State, close,
+};
 use crate::auth::Authentication;
 use crate::extensions::Extensions;
 use crate::handshake;
@@ -148,9 +150,8 @@ fn one(
         }
         //= rfc9260 5.2.5-1
         Chunk::CookieAck if matches!(state, State::CookieEchoed(..)) => {
-            association
-                .events
-                .push_connected(false, association.peer_adaptation);
+            let peer = Introduced::of(association);
+            association.events.push_connected(false, peer);
             let state = (&mut association.state, association.owed.shutdown);
             let parts = (&mut association.addresses, &mut association.control);
             handshake::establish(state, parts, &mut association.transfer, now);

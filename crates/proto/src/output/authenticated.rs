@@ -11,6 +11,7 @@ use anabranch_wire::{CommonHeader, Packet};
 use super::Transmit;
 use crate::association::Association;
 use crate::auth::Authentication;
+use crate::transfer::Transfer;
 
 /// Adds AUTH chunks to the packets of `association` that begin at `start`, if its peer requires them.
 #[inline]
@@ -23,12 +24,17 @@ pub(crate) fn authenticate(
     if let Some(authentication) = &association.authentication
         && authentication.seals_packets()
     {
-        add_auth(authentication, transmit, start, buffer);
+        add_auth((authentication, &association.transfer), transmit, start, buffer);
     }
 }
 
 #[cold]
-fn add_auth(authentication: &Authentication, transmit: &mut Transmit, start: usize, buffer: &mut Vec<u8>) {
+fn add_auth(
+    (authentication, transfer): (&Authentication, &Transfer),
+    transmit: &mut Transmit,
+    start: usize,
+    buffer: &mut Vec<u8>,
+) {
     let packets = buffer.split_off(start);
     let segment = transmit.segment_size.unwrap_or(transmit.size).max(1);
     let mut first = None;
@@ -36,10 +42,12 @@ fn add_auth(authentication: &Authentication, transmit: &mut Transmit, start: usi
         let begun = buffer.len();
         let (header, chunks) = packet.split_at(packet.len().min(CommonHeader::LEN));
         buffer.extend_from_slice(header);
-        if is_wanted(authentication, packet) {
-            authentication.push_before(chunks, buffer);
-        } else {
-            buffer.extend_from_slice(chunks);
+        match Packet::parse_unverified(packet) {
+            Ok(packet) if is_wanted(authentication, &packet) => {
+                let named = transfer.sender.key_of(&packet);
+                authentication.push_before(named, chunks, buffer);
+            }
+            _ => buffer.extend_from_slice(chunks),
         }
         first.get_or_insert(buffer.len() - begun);
     }
@@ -52,10 +60,7 @@ fn add_auth(authentication: &Authentication, transmit: &mut Transmit, start: usi
 ///
 /// Packets of a batch have to be of equal length, so all packets get one. Exceptions are packets with a chunk that is never authenticated and
 /// those with an AUTH chunk already. A COOKIE ECHO gets one only if the peer requires that: its receiver has no association yet.
-fn is_wanted(authentication: &Authentication, packet: &[u8]) -> bool {
-    let Ok(packet) = Packet::parse_unverified(packet) else {
-        return false;
-    };
+fn is_wanted(authentication: &Authentication, packet: &Packet<'_>) -> bool {
     let mut kinds = packet.chunks().flatten().map(|chunk| chunk.kind);
     let Some(first) = kinds.next() else {
         return false;

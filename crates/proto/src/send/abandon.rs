@@ -195,6 +195,7 @@ impl Sender {
         let Some(entry) = self.partial.make_mut().remove(message) else {
             return false;
         };
+        self.keyed.remove(message);
         let mut rest = None;
         if let Some(line) = self.line.active_mut() {
             while let Some(chunk) = line.take(line.find_message(message)) {

@@ -67,6 +67,10 @@ impl Sender {
         if !is_admitted || chunk.bytes() > max_chunk as u64 || self.looks_old(chunk) {
             return None;
         }
+        let message = chunk.message;
+        if !self.keyed.admits(|| Some(message)) {
+            return None;
+        }
         // While the chunk is in the line, the ends of later messages of its stream wait for it.
         self.put_ends();
         let chunk = self.line.make_mut().take(place)?;

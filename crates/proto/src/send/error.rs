@@ -24,6 +24,9 @@ pub enum SendError {
         /// Number of outbound streams, numbered from 0.
         streams: u16,
     },
+    /// The message names a shared key that does not exist or is deactivated.
+    #[error("there is no such shared key, or it is deactivated")]
+    InvalidKey,
     /// The association is shutting down and accepts no messages (RFC 9260 §9.2).
     #[error("the association is closing")]
     Closing,

@@ -12,6 +12,7 @@ mod duplicates;
 mod error;
 mod fragment;
 mod held;
+mod keyed;
 mod line;
 mod losses;
 mod low_water;
@@ -41,6 +42,7 @@ pub(crate) use self::scoreboard::{Lost, SackWindow};
 
 use self::chunk::Chunk;
 use self::fragment::Room;
+use self::keyed::KeyedMessages;
 use self::line::Line;
 use self::low_water::LowWater;
 use self::partial::Partial;
@@ -100,6 +102,7 @@ pub(crate) struct Sender {
     window: PeerWindow,
     low_water: OnDemand<LowWater>,
     partial: Partial,
+    keyed: KeyedMessages,
     /// Whether both ends support FORWARD TSN.
     partially_reliable: bool,
     /// Whether the handshake is complete.
@@ -115,6 +118,7 @@ pub(crate) struct Sender {
 /// The chunk that [`Sender::send_new`] would send.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
+    message: MessageId,
     stream: StreamId,
     payload: usize,
 }
@@ -135,6 +139,7 @@ impl Sender {
             window: PeerWindow::new(config.peer_window),
             low_water: OnDemand::default(),
             partial: Partial::default(),
+            keyed: KeyedMessages::default(),
             partially_reliable: false,
             was_negotiated: false,
             is_renumbered: false,
@@ -158,10 +163,11 @@ impl Sender {
         self.streams.interleave(interleaving);
         self.was_negotiated = true;
         let refused = self.streams.limit(outbound_streams, scheduler);
-        if self.partial.has_messages() {
-            for (message, _) in &refused {
+        for (message, _) in &refused {
+            if self.partial.has_messages() {
                 self.partial.make_mut().remove(*message);
             }
+            self.keyed.remove(*message);
         }
         refused
     }
@@ -189,7 +195,11 @@ impl Sender {
             return Err(SendError::BufferFull);
         }
         let (stream, reliability) = (message.stream, message.reliability);
+        let key = message.authentication_key;
         let id = self.streams.push(message, scheduler);
+        if let Some(key) = key {
+            self.keyed.add(id, key);
+        }
         if reliability != Reliability::Reliable {
             self.add_unreliable(id, stream, reliability);
         }
@@ -287,6 +297,9 @@ impl Sender {
     ) -> Option<UserData<'_>> {
         let room = self.room(max_chunk, fragment_at);
         let piece = self.next_piece(path, room, scheduler)?;
+        if !self.keyed.admits(|| Some(piece.message)) {
+            return None;
+        }
         self.full_piece = room.cut(usize::MAX) as u64;
         self.put_ends();
         let chunk = self.streams.cut(piece.stream, piece.payload, scheduler);
@@ -330,6 +343,7 @@ impl Sender {
         let payload = room.piece(next.message.payload.len())?;
         let is_admitted = payload as u64 <= self.peer_window() || !self.has_outstanding();
         is_admitted.then_some(Piece {
+            message: next.id,
             stream: next.message.stream,
             payload,
         })
@@ -444,7 +458,7 @@ impl Sender {
     /// Frees chunks that are acknowledged cumulatively.
     fn settle(&mut self, cumulative: UnwrappedTsn, scheduler: &mut dyn StreamScheduler) -> SackOutcome {
         let (mut freed_bytes, before) = (0, self.cumulative());
-        let may_abandon = self.partial.is_active();
+        let (may_abandon, may_be_keyed) = (self.partial.is_active(), self.keyed.is_active());
         self.scoreboard.forget(cumulative, |chunk| {
             freed_bytes += chunk.payload_bytes();
             self.streams.acknowledged(chunk, scheduler);
@@ -455,6 +469,9 @@ impl Sender {
                 self.partial
                     .make_mut()
                     .acknowledged(chunk.message, cumulative, is_sent);
+            }
+            if may_be_keyed && chunk.flags.ending {
+                self.keyed.remove(chunk.message);
             }
         });
         if self.partial.has_skipped() {

@@ -60,12 +60,13 @@ impl Sender {
         Ok(())
     }
 
-    /// Takes over priorities, weights and low-water marks after a restart of the peer. To be called before any message is queued.
+    /// Takes over priorities, weights, low-water marks and deactivated keys after a restart of the peer. To be called before any message is queued.
     pub(crate) fn keep_stream_settings(&mut self, before: &Self) {
         self.streams.keep_settings(&before.streams);
         if let Some(marks) = before.low_water.for_empty_queues() {
             *self.low_water.make_mut() = marks;
         }
+        self.keep_free_keys(before);
     }
 
     /// Sets the low-water mark of a stream; see [`crate::Association::set_stream_low_water`].

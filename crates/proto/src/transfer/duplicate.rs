@@ -32,6 +32,7 @@ impl Transfer {
         while sendable > 0
             && let Some(chunk) = self.next_duplicate(path, now)
             && chunk.bytes <= packet.room() as u64
+            && self.sender.admits_again(chunk.tsn)
         {
             let duplicate = self.sender.duplicate(chunk.tsn);
             let payload = duplicate.payload().len() as u64;

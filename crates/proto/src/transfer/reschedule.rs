@@ -43,6 +43,8 @@ impl Transfer {
         };
         let written = match reschedule.extent {
             RescheduleExtent::Oldest => {
+                // The packet has no other data yet, so it takes the chunk, whose key then is that of the packet.
+                let _ = self.sender.admits_again(stuck.tsn);
                 let chunk = self.sender.moved(stuck.tsn, path, now);
                 push_data(packet, &chunk);
                 self.paths.path_mut(path).counters.rare().rescheduled += 1;

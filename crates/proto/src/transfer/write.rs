@@ -31,6 +31,7 @@ impl Transfer {
         now: Instant,
     ) -> Effects {
         self.decay_window_if_idle(path, now);
+        self.sender.begin_packet();
         match data {
             DataPlan::Retransmit { tsn, credit: true } => self.write_on_credit(tsn, path, packet, now),
             DataPlan::Retransmit { tsn, credit: false } => {
@@ -139,7 +140,7 @@ impl Transfer {
         now: Instant,
     ) -> Option<u64> {
         let lost = self.sender.lost_chunk(tsn)?;
-        if lost.bytes > packet.room() as u64 {
+        if lost.bytes > packet.room() as u64 || !self.sender.admits_again(tsn) {
             return None;
         }
         let chunk = self.sender.send_again(tsn, path, now);

@@ -1,10 +1,10 @@
 //! Tests of authentication of any chunk type (RFC 4895): which packets carry AUTH, and which chunks are discarded without it.
 
-use anabranch_wire::Auth;
+use anabranch_wire::{Auth, FragmentPlace, IData};
 
 use super::ends::Ends;
 use super::*;
-use crate::{CloseReason, KeyError};
+use crate::{CloseReason, KeyError, SendError};
 
 /// All chunk types of RFC 9260 that may be required to be authenticated, and some others.
 const ALL: [u8; 18] = [
@@ -244,4 +244,184 @@ fn restart_needs_the_key_of_the_association_if_cookie_echo_requires_auth() {
     assert!(ends.association(1).is_connected());
     assert!(events(&mut ends.ends[1]).is_empty());
     assert_eq!(ends.ends[1].counters().dropped, 1);
+}
+
+/// The key id of the AUTH chunk of a packet, and the payload protocol identifiers of its data.
+fn keyed(packet: &[u8]) -> Option<(u16, Vec<u32>)> {
+    let packet = Packet::parse_unverified(packet).expect("a packet");
+    let chunks = packet.chunks().flatten();
+    let mut chunks = chunks.filter_map(|raw| raw.decode().ok());
+    let Some(Chunk::Auth(auth)) = chunks.next() else {
+        return None;
+    };
+    let named = chunks.filter_map(|chunk| match chunk {
+        Chunk::Data(data) => Some(data.ppid.0),
+        Chunk::IData(IData {
+            place: FragmentPlace::First(ppid),
+            ..
+        }) => Some(ppid.0),
+        _ => None,
+    });
+    Some((auth.key, named.collect()))
+}
+
+/// Two ends that require all chunks to be authenticated, with the keys 0 to 2; key 0 is selected.
+fn with_three_keys(interleaving: bool) -> Ends {
+    let mut config = AssociationConfig {
+        partial_reliability: true,
+        ..requiring(&ALL, b"zero")
+    };
+    let choice = if interleaving { "on" } else { "off" };
+    config
+        .policies
+        .set("interleaving", choice)
+        .expect("a choice of the catalog");
+    let mut ends = Ends::connecting(&config, config.clone());
+    for (index, id) in [(0, 1), (0, 2), (1, 1), (1, 2)] {
+        let secret = [b'k', id as u8];
+        ends.keys(index, |keys| keys.add(id, &secret)).expect("room");
+    }
+    ends
+}
+
+/// RFC 6458 §5.3.8.
+#[test]
+fn messages_of_different_keys_are_not_bundled() {
+    for interleaving in [false, true] {
+        let mut ends = with_three_keys(interleaving);
+        let before = ends.packets[0].len();
+        // The identifier is the key that the message names; those with 0 name none.
+        for key in [1, 1, 2, 2, 0, 0, 1, 2] {
+            let message = Message {
+                authentication_key: Some(key).filter(|key| *key > 0),
+                ..Message::new(StreamId(0), vec![7; 50]).with_ppid(Ppid(key.into()))
+            };
+            ends.association(0).send(message).expect("room");
+        }
+        ends.exchange();
+        let keyed: Vec<_> = ends.packets[0][before..]
+            .iter()
+            .filter_map(|packet| keyed(packet))
+            .collect();
+        let with_data: Vec<_> = keyed.iter().filter(|(_, named)| !named.is_empty()).collect();
+        let expected = [
+            &(1, vec![1, 1]),
+            &(2, vec![2, 2]),
+            &(0, vec![0, 0]),
+            &(1, vec![1]),
+            &(2, vec![2]),
+        ];
+        assert_eq!(with_data, expected);
+        let received = core::iter::from_fn(|| ends.association(1).receive());
+        assert_eq!(received.count(), 8);
+    }
+}
+
+#[test]
+fn retransmission_has_the_key_of_its_message() {
+    let mut ends = with_three_keys(false);
+    for key in [1, 2] {
+        let message = Message::new(StreamId(0), "lost").with_ppid(Ppid(key.into()));
+        let message = message.with_authentication_key(key);
+        ends.association(0).send(message).expect("room");
+    }
+    let lost = poll_packets(&mut ends.ends[0], START);
+    let mut lost: Vec<_> = lost.iter().filter_map(|packet| keyed(packet)).collect();
+    lost.retain(|(_, named)| !named.is_empty());
+    assert_eq!(lost, [(1, vec![1]), (2, vec![2])]);
+    ends.keys(0, |keys| keys.add(3, b"three")).expect("room");
+    ends.keys(0, |keys| keys.select(3)).expect("a known key");
+    let mut again = Vec::new();
+    while again.len() < 2 {
+        let now = ends.ends[0].poll_timeout().expect("a timer");
+        ends.ends[0].handle_timeout(now);
+        again.extend(
+            poll_packets(&mut ends.ends[0], now)
+                .iter()
+                .filter_map(|packet| keyed(packet)),
+        );
+    }
+    again.retain(|(_, named)| !named.is_empty());
+    assert!(
+        again.iter().all(|(key, named)| named == &[u32::from(*key)]),
+        "{again:?}"
+    );
+}
+
+/// RFC 6458 §8.3.4, §6.1.8.
+#[test]
+fn deactivated_key_is_free_when_its_messages_are_acknowledged() {
+    let mut ends = with_three_keys(false);
+    let free = |ends: &mut Ends| -> Vec<_> {
+        let mut events = events(&mut ends.ends[0]);
+        events.retain(|event| matches!(event, Event::AuthenticationKeyFree(_)));
+        events
+    };
+    let message = Message::new(StreamId(1), "first").with_authentication_key(1);
+    ends.association(0).send(message.clone()).expect("room");
+    assert_eq!(ends.keys(0, |keys| keys.deactivate(0)), Err(KeyError::InUse));
+    for id in [1, 2] {
+        ends.keys(0, |keys| keys.deactivate(id)).expect("not selected");
+        assert_eq!(
+            ends.keys(0, |keys| keys.deactivate(id)),
+            Err(KeyError::Deactivated)
+        );
+        assert_eq!(ends.keys(0, |keys| keys.select(id)), Err(KeyError::Deactivated));
+    }
+    assert_eq!(free(&mut ends), [Event::AuthenticationKeyFree(2)]);
+    assert_eq!(
+        ends.association(0).send(message.clone()),
+        Err(SendError::InvalidKey)
+    );
+    assert_eq!(ends.keys(0, |keys| keys.delete(1)), Err(KeyError::InUse));
+    ends.exchange();
+    assert_eq!(free(&mut ends), [Event::AuthenticationKeyFree(1)]);
+    assert!(ends.association(1).receive().is_some());
+    // The peer may still use it.
+    ends.association(1).send(message.clone()).expect("room");
+    ends.exchange();
+    assert!(ends.association(0).receive().is_some());
+    ends.keys(0, |keys| keys.delete(1)).expect("not in use");
+    assert_eq!(ends.association(0).send(message), Err(SendError::InvalidKey));
+    assert_eq!(free(&mut ends), []);
+}
+
+#[test]
+fn key_of_an_abandoned_message_is_free() {
+    let mut ends = with_three_keys(false);
+    let message = Message::new(StreamId(1), "late")
+        .with_authentication_key(1)
+        .with_reliability(crate::Reliability::Lifetime(core::time::Duration::ZERO));
+    ends.association(0).send(message).expect("room");
+    ends.keys(0, |keys| keys.deactivate(1)).expect("not selected");
+    ends.exchange();
+    assert!(events(&mut ends.ends[0]).contains(&Event::AuthenticationKeyFree(1)));
+    assert_eq!(ends.association(1).receive(), None);
+}
+
+#[test]
+fn message_with_a_key_needs_authentication() {
+    let mut ends = Ends::connecting(&config(), config());
+    let message = Message::new(StreamId(0), "x").with_authentication_key(0);
+    assert_eq!(ends.association(0).send(message), Err(SendError::InvalidKey));
+}
+
+/// RFC 6458 §6.1.8, `SCTP_AUTH_NO_AUTH`.
+#[test]
+fn peer_without_authentication_is_reported_to_the_end_that_offers_it() {
+    let mut without = config();
+    without
+        .policies
+        .set("add-ip", "off")
+        .expect("a choice of the catalog");
+    for (ours, theirs) in [(&without, config()), (&config(), without.clone())] {
+        let mut ends = Ends::connecting(ours, theirs);
+        for index in [0, 1] {
+            let offers = ends.association(index).authentication.is_some();
+            let events = events(&mut ends.ends[index]);
+            assert_eq!(events.contains(&Event::PeerWithoutAuthentication), offers);
+        }
+    }
+    let mut ends = Ends::connecting(&config(), config());
+    assert!(!events(&mut ends.ends[0]).contains(&Event::PeerWithoutAuthentication));
 }
