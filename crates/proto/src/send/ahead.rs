@@ -139,7 +139,7 @@ impl Sender {
         let peer = || self.peer_room(room);
         let next = self.streams.next(ahead.path, scheduler, peer)?;
         let (stream, payload) = (next.message.stream, room.piece(next.message.payload.len())?);
-        self.full_piece = room.cut(usize::MAX) as u64;
+        self.full_piece = room.cut(usize::MAX) as u32;
         let chunk = self.streams.cut(stream, payload, scheduler);
         // The packet of a skipped chunk is not known yet, so each one ends a scheduler's turn that lasts for a packet.
         scheduler.on_packet_end();

@@ -112,7 +112,7 @@ pub(crate) struct Sender {
     buffer: u64,
     max_message: usize,
     /// Payload of a full-sized fragment on the path of the last one.
-    full_piece: u64,
+    full_piece: u32,
 }
 
 /// The chunk that [`Sender::send_new`] would send.
@@ -229,7 +229,7 @@ impl Sender {
     pub(crate) fn may_send_new(&self) -> bool {
         let is_worth_it = || {
             self.window
-                .is_worth_a_packet(self.peer_window(), self.unsent_bytes(), self.full_piece)
+                .is_worth_a_packet(self.peer_window(), self.unsent_bytes(), self.full_piece.into())
         };
         self.has_unsent() && (!self.has_outstanding() || is_worth_it())
     }
@@ -264,7 +264,7 @@ impl Sender {
     pub(crate) fn window_is_shut(&self) -> bool {
         let is_worth_it =
             self.window
-                .is_worth_a_packet(self.peer_window(), self.unsent_bytes(), self.full_piece);
+                .is_worth_a_packet(self.peer_window(), self.unsent_bytes(), self.full_piece.into());
         self.has_unsent() && !self.has_outstanding() && !is_worth_it
     }
 
@@ -300,7 +300,7 @@ impl Sender {
         if !self.keyed.admits(|| Some(piece.message)) {
             return None;
         }
-        self.full_piece = room.cut(usize::MAX) as u64;
+        self.full_piece = room.cut(usize::MAX) as u32;
         self.put_ends();
         let chunk = self.streams.cut(piece.stream, piece.payload, scheduler);
         Some(self.put(chunk, path, now))
