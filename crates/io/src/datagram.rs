@@ -109,6 +109,7 @@ impl Incoming {
         &mut self.buffer
     }
 
+    //= rfc6951 5.8-1
     /// Reports that `range` of the buffer holds datagrams of `stride` bytes, the last of which may be
     /// shorter, that came along `path`. A range beyond the buffer is truncated.
     pub fn filled(&mut self, range: Range<usize>, stride: usize, path: PathAddr, ecn: Ecn) {

@@ -51,6 +51,7 @@ fn receive(at: &impl Transport, datagrams: usize) -> Vec<(PathAddr, Ecn, Vec<u8>
     received
 }
 
+//= rfc6951 5.8-1
 #[test]
 fn a_datagram_arrives_with_its_path_and_its_ecn_bits() {
     for address in ["127.0.0.1:0", "[::1]:0"] {

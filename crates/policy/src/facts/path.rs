@@ -113,6 +113,7 @@ impl PathFacts {
         }
     }
 
+    //= rfc7829 3.2-3, 3.2-4, 3.2-5
     /// Whether the path is active.
     #[must_use]
     pub const fn is_usable(&self) -> bool {

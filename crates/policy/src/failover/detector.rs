@@ -111,6 +111,7 @@ impl Policy for Detector {
 
 impl FailoverPolicy for Detector {
     //= rfc9260 8.2-2
+    //= rfc7829 3.2-2
     fn on_error(&mut self, path: &PathFacts) -> Reachability {
         let is_suspect = self.tolerated.is_some_and(|tolerated| path.errors > tolerated);
         match path.reachability {
@@ -140,6 +141,7 @@ impl FailoverPolicy for Detector {
         self.ack_silence?.with(path)
     }
 
+    //= rfc7829 3.2-13
     /// Potentially failed paths are probed every RTO (RFC 7829), and so are unconfirmed ones until they become inactive
     /// (RFC 9260 §5.4).
     fn heartbeat_interval(&self, path: &PathFacts) -> Option<Duration> {

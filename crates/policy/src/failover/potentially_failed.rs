@@ -61,6 +61,7 @@ impl Parameters for PotentiallyFailedParameters {
     }
 }
 
+//= rfc7829 3.2-1, 6-1
 /// Failure detection of RFC 7829.
 #[must_use]
 pub const fn potentially_failed(parameters: PotentiallyFailedParameters) -> Detector {

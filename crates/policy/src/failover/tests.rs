@@ -27,6 +27,7 @@ fn rfc9260_path_is_inactive_after_six_errors() {
     assert_eq!(fails(&mut policy, 6), Reachability::Inactive);
 }
 
+//= rfc7829 3.2-1, 3.2-2, 6-1
 #[test]
 fn sctp_pf_path_is_pf_after_one_error_inactive_after_six() {
     let mut policy = potentially_failed(PotentiallyFailedParameters::DEFAULT);
@@ -35,6 +36,7 @@ fn sctp_pf_path_is_pf_after_one_error_inactive_after_six() {
     assert_eq!(fails(&mut policy, 6), Reachability::Inactive);
 }
 
+//= rfc7829 3.2-13
 #[test]
 fn pf_and_unconfirmed_paths_are_probed_every_rto() {
     let policy = potentially_failed(PotentiallyFailedParameters::DEFAULT);

@@ -23,6 +23,7 @@ pub struct WeightedFair {
 }
 
 impl WeightedFair {
+    //= rfc8260 3-1
     /// Creates a scheduler without ready streams.
     #[must_use]
     pub fn new(_: NoParameters) -> Self {

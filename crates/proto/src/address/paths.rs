@@ -101,6 +101,7 @@ impl Addresses {
         Some(effects)
     }
 
+    //= rfc6951 5.1-1, 5.4-1
     /// Changes the peer's encapsulation port of a path (RFC 6951 §5.4). The peer may have left another path for that, as if it had joined.
     pub(crate) fn rebind(
         &mut self,

@@ -29,6 +29,7 @@ impl Association {
         }
     }
 
+    //= rfc6951 5.5-2
     /// Handles all timers that are due at `now`, in a fixed order.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         if self.state.is_closed() {

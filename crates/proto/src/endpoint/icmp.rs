@@ -76,6 +76,7 @@ impl Quoted {
 
 impl Endpoint {
     //= rfc9260 10-1, 10-3, 10-4, 10-5, 10-6, 12.4-1
+    //= rfc6951 5.5-1, 5.5-3, 5.5-4, 5.5-5
     /// Handles an ICMP message about a packet of this endpoint. It is ignored unless the quoted packet has the ports, the tag and the
     /// destination of an association (RFC 9260 §10).
     ///

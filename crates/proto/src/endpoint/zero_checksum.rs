@@ -20,6 +20,7 @@ impl Inbound<'_> {
 }
 
 //= rfc9653 5.2-2, 5.2-4, 5.2-5
+//= rfc6951 5.3-4
 /// Whether a packet needs a correct CRC32c in any case: an INIT and a COOKIE ECHO, because their receiver has no association yet, and
 /// an ASCONF, whose destination may be a new path.
 fn needs_checksum(packet: &Packet<'_>) -> bool {

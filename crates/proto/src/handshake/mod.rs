@@ -41,6 +41,7 @@ pub(crate) const fn bundled_cookie_len(cookie: usize) -> usize {
 }
 
 //= rfc9260 3.3.2-1
+//= rfc6951 3.2-1
 /// Writes the INIT of an initiating association.
 #[cold]
 pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'_>) {

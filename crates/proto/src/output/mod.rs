@@ -134,6 +134,7 @@ impl Association {
     }
 }
 
+//= rfc6951 5.3-1, 5.3-2
 /// Describes one packet of `size` bytes on `path`.
 #[inline]
 fn transmit(association: &Association, path: PathId, size: usize) -> Transmit {

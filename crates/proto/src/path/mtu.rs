@@ -316,6 +316,7 @@ impl PathMtu {
         !matches!(self.state, State::Disabled)
     }
 
+    //= rfc6951 5.6-3
     /// Handles the loss of a probe. It counts only if the path `carries_others`: in an outage all sizes are lost. Then the pauses between
     /// probes grow, until [`PathMtu::carried_others`] ends them.
     fn lost_one(&mut self, carries_others: bool, now: Instant) {

@@ -489,6 +489,7 @@ impl Sizes {
     }
 }
 
+//= rfc6951 5.6-1
 /// Length of the SCTP packet in an IP packet of `mtu` bytes.
 pub(crate) fn max_packet(addr: &PathAddr, mtu: u16) -> u16 {
     let ip_header = if addr.remote.is_ipv4() { 20 } else { 40 };
@@ -499,4 +500,28 @@ pub(crate) fn max_packet(addr: &PathAddr, mtu: u16) -> u16 {
 
 const fn max_data_chunk(max_packet: u16) -> u16 {
     (max_packet - COMMON_HEADER) & !3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //= rfc6951 5.6-1
+    #[test]
+    fn encapsulated_packet_is_shorter_by_the_udp_header() {
+        for (address, ip_header) in [("10.0.0.2", 20), ("fd00::2", 40)] {
+            let ip: core::net::IpAddr = address.parse().expect("an address");
+            let sizes = [0, 9_899].map(|port| {
+                let remote = SocketAddr::new(ip, port);
+                max_packet(
+                    &PathAddr {
+                        local: remote,
+                        remote,
+                    },
+                    1_500,
+                )
+            });
+            assert_eq!(sizes, [1_500 - ip_header, 1_500 - ip_header - 8]);
+        }
+    }
 }

@@ -74,6 +74,7 @@ impl AckSchedule {
         self.packet.dropped = true;
     }
 
+    //= rfc8260 2.1-3
     pub(super) fn on_immediate(&mut self, immediate: bool) {
         self.packet.immediate |= immediate;
     }

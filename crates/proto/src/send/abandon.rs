@@ -284,6 +284,7 @@ impl Sender {
     }
 
     //= rfc3758 3.1-3, 3.1-4, 3.5-9, 3.5-10
+    //= rfc8260 2-2, 2.3.1-1, 2.3.1-6, 2.3.1-7, 2.3.1-8, 2.3.1-9
     /// The FORWARD TSN up to the Advanced.Peer.Ack.Point, or as far as it fits into `room` bytes.
     pub(crate) fn forward(&self, room: usize) -> Option<(UnwrappedTsn, Forward)> {
         let point = self.advanced_point()?;

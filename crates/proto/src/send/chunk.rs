@@ -41,6 +41,7 @@ impl Chunk {
         padded(header + self.payload.len()) as u64
     }
 
+    //= rfc8260 2.2.1-1, 2.2.1-2, 2.2.1-3, 2.2.1-4
     /// The chunk as it is written into a packet.
     pub(super) fn as_user_data(&self, tsn: UnwrappedTsn) -> UserData<'_> {
         match self.place {

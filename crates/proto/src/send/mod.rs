@@ -335,6 +335,7 @@ impl Sender {
         self.scoreboard.last_was_probe();
     }
 
+    //= rfc8260 2.2.2-4
     fn next_piece(&self, path: PathId, room: Room, scheduler: &dyn StreamScheduler) -> Option<Piece> {
         if room.is_full() || self.has_used_all_tsns() {
             return None;

@@ -128,6 +128,7 @@ impl Streams {
         stream.map_or([Mid(0); 2], |stream| [stream.next_ordered, stream.next_unordered])
     }
 
+    //= rfc8260 2.3.2-1
     /// Numbers the messages of a stream from 0 again.
     pub(super) fn begin_anew(&mut self, stream: StreamId) {
         if let Some(stream) = self.streams.get_mut(stream.index()) {
@@ -150,6 +151,7 @@ impl Streams {
         self.streams.len() as u16
     }
 
+    //= rfc8260 2-1
     /// Sets the negotiated chunk type. To be called before any data is sent.
     pub(super) fn interleave(&mut self, interleaving: bool) {
         debug_assert!(
@@ -266,6 +268,7 @@ impl Streams {
         })
     }
 
+    //= rfc8260 2.2.2-6
     /// Whether the next fragment of `head`, the head message of `stream`, may be sent.
     fn may_go_on(&self, stream: StreamId, head: &Waiting, peer: impl FnOnce() -> PeerRoom) -> bool {
         if self.find_unfinished(stream).is_ok() {
@@ -280,6 +283,7 @@ impl Streams {
     }
 
     //= rfc9260 3.3.1-4, 3.3.1-6, 3.3.1-7, 3.3.1-11, 6.9-13, 6.9-14
+    //= rfc8260 2.1-8, 2.2.2-1, 2.2.2-2, 2.2.2-3
     /// Takes the first `payload` bytes of the head message of `stream`.
     pub(super) fn cut(
         &mut self,
@@ -328,6 +332,7 @@ impl Streams {
         chunk
     }
 
+    //= rfc8260 2.2.2-5
     /// The index of the started message of `stream`, or the index for one.
     fn find_unfinished(&self, stream: StreamId) -> Result<usize, usize> {
         self.unfinished

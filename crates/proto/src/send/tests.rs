@@ -581,6 +581,35 @@ fn interleaving(peer_window: u32) -> Application {
     app
 }
 
+//= rfc8260 2.3.2-1
+#[test]
+fn reset_stream_begins_with_mid_zero_of_both_kinds() {
+    let mut app = interleaving(100_000);
+    for _ in 0..2 {
+        app.enqueue(3, 10).unwrap();
+        app.enqueue_message(Message::new(StreamId(3), vec![7; 10]).unordered())
+            .unwrap();
+        assert_eq!(send_interleaved(&mut app), [(3, 0, 0), (3, 0, 0)]);
+        app.sender.streams.begin_anew(StreamId(3));
+    }
+}
+
+//= rfc8260 2.1-8, 2.2.2-1, 2.2.2-2, 2.2.2-3
+#[test]
+fn fragments_of_i_data_have_b_and_e_bits_at_their_ends_only() {
+    let mut app = interleaving(100_000);
+    app.enqueue(3, 3_500).unwrap();
+    let mut bits = Vec::new();
+    while let Some(UserData::IData(data)) = app.sender.send_new(A, 1_000, 1_000, &mut app.scheduler, NOW) {
+        bits.push((data.flags().beginning, data.flags().ending));
+    }
+    assert_eq!(
+        bits,
+        [(true, false), (false, false), (false, false), (false, true)]
+    );
+}
+
+//= rfc8260 2.2.2-5
 #[test]
 fn i_data_has_mids_per_stream_and_fsns_per_message() {
     let mut app = interleaving(100_000);

@@ -60,6 +60,7 @@ impl PeerWindow {
 }
 
 //= rfc9260 1.6-3, 6.1-23
+//= rfc8260 2.1-6, 2.1-7, 2.1-9
 /// Whether a send window of `chunks` chunks is full: serial numbers compare only within half of their space (RFC 9260 §6.1).
 pub(super) const fn fills_tsn_window(chunks: usize) -> bool {
     chunks >= i32::MAX as usize
@@ -94,6 +95,7 @@ mod tests {
     }
 
     //= rfc9260 1.6-3, 6.1-23
+    //= rfc8260 2.1-6, 2.1-7, 2.1-9
     #[test]
     fn send_window_takes_half_of_the_tsn_space() {
         let half = 1 << 31;

@@ -37,6 +37,7 @@ impl Transfer {
     }
 
     //= rfc9260 8.2-1
+    //= rfc7829 3.2-14
     /// Counts one more consecutive error of `path`, and applies the reachability that the failover policy derives from it.
     pub(super) fn path_error(&mut self, path: PathId, now: Instant) -> Effects {
         let (facts, machinery) = self.paths.both_mut(path);
@@ -91,6 +92,7 @@ impl Transfer {
     }
 
     //= rfc9260 8.1-6
+    //= rfc7829 3.2-20, 3.2-21
     /// Processes the acknowledgement of chunks that were last sent on `path`; `sent_once` is the latest of those that were sent only
     /// once.
     ///
@@ -140,6 +142,7 @@ impl Transfer {
     }
 
     //= rfc9260 8.1-7, 8.3-13
+    //= rfc7829 3.2-17
     /// Processes a HEARTBEAT ACK for a heartbeat sent on `path` at `sent_at`. Data that was sent earlier on a path in doubt, and is
     /// not acknowledged yet, was lost: it is retransmitted now and not when T3, which has backed off, expires.
     pub(super) fn heartbeat_proved(&mut self, path: PathId, sent_at: Instant, now: Instant) -> Effects {
@@ -230,6 +233,7 @@ impl Transfer {
     }
 
     //= rfc9260 8.2-3, 8.2-5, 8.3-5, 8.3-12
+    //= rfc7829 3.2-19, 3.2-24
     /// Sets the reachability of `path`; `None` if it does not change.
     fn set_reachability(&mut self, path: PathId, reachability: Reachability) -> Option<Effects> {
         let before = self.paths.fact(path).reachability;

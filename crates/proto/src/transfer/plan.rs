@@ -137,6 +137,7 @@ impl Transfer {
         Some(DataPlan::TailProbe { new })
     }
 
+    //= rfc7829 3.2-10, 4-1
     /// Plans data while no path is known to work. RFC 9260 §8.2 leaves this to the implementation; RFC 7829 §5.1 takes the path with
     /// the fewest errors when all are potentially failed. That path is tried within its congestion window.
     #[cold]

@@ -219,6 +219,7 @@ impl Transfer {
     }
 
     //= rfc9260 6.1-9, 7.1-1, 7.2.1-10, 7.2.2-3
+    //= rfc7829 3.2-18
     /// Reduces the window of a path that has been idle (RFC 9260 §7.2.1).
     fn decay_window_if_idle(&mut self, path: PathId, now: Instant) {
         let facts = self.paths.fact(path);

@@ -30,6 +30,7 @@ fn all_paths_are_confirmed_soon_after_handshake() {
     }
 }
 
+//= rfc7829 3.2-3
 #[test]
 fn cut_path_costs_one_timeout() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).seed(7).connected();
@@ -52,6 +53,7 @@ fn cut_path_costs_one_timeout() {
     pair.deliver_all(secs(10));
 }
 
+//= rfc7829 3.2-2, 3.2-7, 3.2-8, 3.2-12, 3.2-14, 3.2-19, 3.2-20, 3.2-21, 3.2-24, 4.1-2, 4.1-3
 #[test]
 fn dead_path_becomes_potentially_failed_then_inactive() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
@@ -77,6 +79,7 @@ fn dead_path_becomes_potentially_failed_then_inactive() {
 }
 
 //= rfc9260 6.4.1-1
+//= rfc7829 3.2-4, 3.2-5
 #[test]
 fn data_moves_to_another_path_when_primary_fails() {
     for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
@@ -97,6 +100,7 @@ fn data_moves_to_another_path_when_primary_fails() {
     }
 }
 
+//= rfc7829 3.2-10, 4-1, 4.1-1
 /// Without this, data last sent would wait for a backed-off T3 of up to a minute.
 #[test]
 fn data_resumes_when_any_path_recovers_from_total_outage() {
@@ -125,6 +129,7 @@ fn data_resumes_when_any_path_recovers_from_total_outage() {
     }
 }
 
+//= rfc7829 3.2-17
 /// Data sent in the outage is lost and would wait for a backed-off T3. Any acknowledged chunk, be it heartbeat, MTU
 /// probe or DATA, shows that the path works again.
 #[test]
@@ -153,6 +158,7 @@ fn data_resumes_soon_after_the_only_path_recovers() {
     }
 }
 
+//= rfc7829 3.2-18
 /// RFC 7829 §5: by default, data returns to the primary path when it becomes active.
 #[test]
 fn data_returns_to_primary_path_after_recovery() {

@@ -118,6 +118,7 @@ fn message_with_far_mid_waits_for_earlier_ones() {
     assert!(says(&mut forger, &behind), "before the first one there is none");
 }
 
+//= rfc8260 2.2.3-3
 #[test]
 fn data_and_i_data_cannot_be_mixed() {
     let data = Data {

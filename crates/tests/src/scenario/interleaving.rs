@@ -63,6 +63,7 @@ fn ordered_and_unordered_messages_survive_loss() {
     }
 }
 
+//= rfc8260 2.2.2-4, 2.2.2-6
 /// Eight messages, each half as long as the receive buffer, on eight streams: if all were started at once, none could
 /// complete.
 #[test]
@@ -80,6 +81,7 @@ fn messages_that_fill_the_receive_buffer_are_sent_in_turn() {
     pair.deliver_all(secs(10));
 }
 
+//= rfc8260 2-1, 2.2.1-3, 2.2.1-4
 #[test]
 fn peer_without_interleaving_gets_data_chunks() {
     for side in Side::BOTH {
@@ -102,6 +104,7 @@ fn peer_without_interleaving_gets_data_chunks() {
     }
 }
 
+//= rfc8260 2.2.1-1, 2.2.1-2
 #[test]
 fn negotiated_interleaving_uses_only_i_data() {
     let mut pair = on_one_path("on").connected();

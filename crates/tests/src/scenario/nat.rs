@@ -12,6 +12,7 @@ use anabranch_wire::chunk::kind;
 
 use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
 
+//= rfc6951 5.3-2, 5.4-1
 #[test]
 fn transfer_continues_after_nat_rebinding() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
@@ -28,6 +29,7 @@ fn transfer_continues_after_nat_rebinding() {
     pair.deliver_all(secs(5));
 }
 
+//= rfc6951 5.1-1
 #[test]
 fn transfer_survives_rebinding_of_all_paths() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();

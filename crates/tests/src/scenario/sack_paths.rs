@@ -64,6 +64,7 @@ fn smallest_srtt_acknowledges_on_the_fast_path() {
     assert!(slow_sacks * 4 < fast_sacks, "{slow_sacks} beside {fast_sacks}");
 }
 
+//= rfc8260 2.1-3
 /// RFC 9260 §3.3.1: the I bit requests an immediate SACK; the sender may be measuring the path.
 #[test]
 fn i_bit_is_acknowledged_on_its_own_path() {

@@ -55,6 +55,7 @@ fn fair_bandwidth_ignores_message_size_round_robin_does_not() {
     assert_eq!(shares_of_large_and_small_messages("fair-bandwidth"), [50, 50]);
 }
 
+//= rfc8260 3-1
 #[test]
 fn wfq_share_is_proportional_to_weight() {
     let mut pair = scheduled_by("wfq").connected();

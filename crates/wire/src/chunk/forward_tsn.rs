@@ -74,6 +74,7 @@ impl<'a> ForwardTsn<'a> {
 }
 
 impl<'a> IForwardTsn<'a> {
+    //= rfc8260 2.3.1-3, 2.3.1-5
     pub(crate) fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
         let cumulative = Tsn(reader.u32()?);
         let entries = reader.take(reader.rest().len() / 8 * 8)?;
@@ -142,6 +143,7 @@ impl WriteChunk for OutboundIForwardTsn {
         OutboundForwardTsn::HEADER_LEN + Self::ENTRY_LEN * self.skipped.len()
     }
 
+    //= rfc8260 2.3.1-2, 2.3.1-4
     fn write(&self, writer: &mut Writer<'_>) {
         writer.chunk_header(kind::I_FORWARD_TSN, 0, self);
         writer.u32(self.cumulative.0);

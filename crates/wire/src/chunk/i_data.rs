@@ -61,6 +61,7 @@ impl<'a> IData<'a> {
     /// Bytes before the payload.
     pub const HEADER_LEN: usize = 20;
 
+    //= rfc8260 2.1-2, 2.1-5
     pub(crate) fn decode(flags: u8, mut reader: Reader<'a>) -> Result<Self, DecodeError> {
         let flags = DataFlags::from_bits(flags);
         let tsn = Tsn(reader.u32()?);
@@ -112,6 +113,7 @@ impl WriteChunk for IData<'_> {
         Self::HEADER_LEN + self.payload.len()
     }
 
+    //= rfc8260 2.1-1, 2.1-4
     #[inline]
     fn write(&self, writer: &mut Writer<'_>) {
         let label = match self.place {

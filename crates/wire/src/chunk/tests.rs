@@ -9,7 +9,7 @@ use super::*;
 use crate::captures::{self, bytes};
 use crate::{
     AddressRequest, Cause, CauseWriter, CommonHeader, CorrelationId, DecodeErrorKind, HmacId, Packet,
-    PacketBuilder, ParameterWriter, ReConfigResult, dissect,
+    PacketBuilder, ParameterWriter, ReConfigResult, checksum, dissect,
 };
 
 /// The text form of the chunks of a captured packet, without the common header.
@@ -469,6 +469,51 @@ fn re_config_is_read_as_written() {
     let text = "RE-CONFIG [reset-incoming seq=7 streams=all, reset-association seq=7, \
                 add-outgoing seq=7 count=5, add-incoming seq=7 count=6]";
     assert_eq!(only(&packet_of(&chunk)).to_string(), text);
+}
+
+//= rfc8260 2.1-1, 2.1-2, 2.1-4, 2.1-5
+#[test]
+fn reserved_bits_of_i_data_are_zero_and_ignored() {
+    let chunk = IData {
+        tsn: Tsn(1),
+        stream: StreamId(2),
+        mid: Mid(3),
+        place: FragmentPlace::Later(Fsn(4)),
+        ending: false,
+        unordered: false,
+        immediate: false,
+        payload: b"data",
+    };
+    let mut packet = packet_of(&chunk);
+    let (flags, reserved) = (CommonHeader::LEN + 1, CommonHeader::LEN + 10);
+    assert_eq!((packet[flags], &packet[reserved..reserved + 2]), (0, &[0, 0][..]));
+    packet[flags] = 0xf0;
+    packet[reserved..reserved + 2].fill(0xff);
+    checksum::seal(&mut packet);
+    assert_eq!(only(&packet), Chunk::IData(chunk));
+}
+
+//= rfc8260 2.3.1-2, 2.3.1-3, 2.3.1-4, 2.3.1-5
+#[test]
+fn reserved_bits_of_i_forward_tsn_are_zero_and_ignored() {
+    let skipped = SkippedMid {
+        stream: StreamId(3),
+        unordered: true,
+        mid: Mid(7),
+    };
+    let mut packet = packet_of(&OutboundIForwardTsn {
+        cumulative: Tsn(41),
+        skipped: [skipped].into(),
+    });
+    let (flags, reserved) = (CommonHeader::LEN + 1, CommonHeader::LEN + 10);
+    assert_eq!((packet[flags], &packet[reserved..reserved + 2]), (0, &[0, 1][..]));
+    packet[flags] = 0xff;
+    packet[reserved..reserved + 2].fill(0xff);
+    checksum::seal(&mut packet);
+    let Chunk::IForwardTsn(chunk) = only(&packet) else {
+        panic!("no I-FORWARD-TSN");
+    };
+    assert!(chunk.skipped().eq([skipped]));
 }
 
 #[test]

@@ -67,6 +67,7 @@ fn join_from_another_port_of_a_known_address_is_a_second_path() {
     assert_eq!(remotes(&pair), [at(0, 1), path_from_port(40_001).remote]);
 }
 
+//= rfc6951 5.4-1
 #[test]
 fn packet_from_another_port_does_not_move_a_path_in_use() {
     let mut pair = Pair::with(1);

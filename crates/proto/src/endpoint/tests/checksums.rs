@@ -133,6 +133,7 @@ fn zero_checksum_is_declared_once_in_init_and_init_ack() {
 }
 
 //= rfc9653 4-4, 5.2-1
+//= rfc6951 5.3-4
 #[test]
 fn zero_checksum_needs_both_ends() {
     for (ours, theirs) in [

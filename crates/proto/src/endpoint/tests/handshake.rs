@@ -184,6 +184,7 @@ fn webrtc() -> Endpoint {
     Endpoint::new(config, Seed(1))
 }
 
+//= rfc6951 3.2-1
 /// RFC 8261 §6.1: over DTLS, INIT and INIT ACK list neither addresses nor address types.
 #[test]
 fn single_homed_init_neither_lists_nor_uses_addresses() {
@@ -217,6 +218,7 @@ fn single_homed_init_neither_lists_nor_uses_addresses() {
     );
 }
 
+//= rfc6951 3.2-1
 #[test]
 fn single_homed_init_ack_neither_lists_nor_uses_addresses() {
     let config = EndpointConfig {

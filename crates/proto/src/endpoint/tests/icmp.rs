@@ -34,6 +34,7 @@ fn close_reasons(endpoint: &mut Endpoint) -> Vec<CloseReason> {
 }
 
 //= rfc9260 10-1, 10-3, 12.4-1
+//= rfc6951 5.5-3, 5.5-4, 5.5-5
 #[test]
 fn port_unreachable_about_the_init_ends_the_attempt() {
     let mut endpoint = endpoint();
@@ -80,6 +81,7 @@ fn init_from_an_address_that_refused_ours_is_a_new_association() {
 }
 
 //= rfc9260 10-4, 10-5
+//= rfc6951 5.5-1
 #[test]
 fn icmp_about_packets_never_sent_is_ignored() {
     let mut endpoint = endpoint();

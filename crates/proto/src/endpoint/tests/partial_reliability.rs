@@ -95,6 +95,7 @@ fn sack_of(cumulative: u32) -> OutboundSack<'static> {
 
 //= rfc7496 3.1-1
 //= rfc3758 3.1-1, 3.1-4, 3.4-1, 3.5-1, 3.5-2, 3.5-8, 3.5-9, 3.5-13, 3.5-15, 3.5-16
+//= rfc8260 2.3.1-6, 2.3.1-9
 #[test]
 fn lost_message_with_no_retransmissions_is_skipped_by_forward_tsn() {
     let mut endpoint = endpoint_with(unreliable());
@@ -437,6 +438,20 @@ fn forward_tsn_beyond_the_window_is_ignored() {
     assert_eq!(received(&mut endpoint), 1);
 }
 
+//= rfc8260 2-2, 2.3.1-1, 2.3.1-7, 2.3.1-8
+#[test]
+fn abandoned_i_data_is_skipped_by_i_forward_tsn() {
+    let mut endpoint = endpoint_with(interleaving());
+    accept_unreliable_peer(&mut endpoint);
+    sends(&mut endpoint, Reliability::Retransmissions(0), 100);
+    let sent = kinds(&poll_packets(&mut endpoint, START));
+    assert!(sent.contains(&kind::I_DATA) && !sent.contains(&kind::DATA));
+    let later = kinds(&waits(&mut endpoint, at(3_000)));
+    assert!(later.contains(&kind::I_FORWARD_TSN), "{later:?}");
+    assert!(!later.contains(&kind::FORWARD_TSN), "{later:?}");
+}
+
+//= rfc8260 2.3.1-10
 #[test]
 fn forward_tsn_among_i_data_ends_the_association() {
     let mut endpoint = endpoint_with(interleaving());

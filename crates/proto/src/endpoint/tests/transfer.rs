@@ -205,6 +205,7 @@ fn undelivered_fragments_reduce_the_window() {
 }
 
 //= rfc9260 1.3-2, 3.1-3, 3.3.2-6, 3.3.3-4, 6.4-2
+//= rfc6951 5.3-1
 #[test]
 fn reply_is_sent_to_the_source_and_ports_of_the_request() {
     let mut endpoint = endpoint();

@@ -289,6 +289,7 @@ impl IDataReassembly {
         }
     }
 
+    //= rfc8260 2.2.3-1, 2.2.3-2
     /// Adds the chunk, and delivers all messages that become deliverable by it.
     pub(super) fn take(
         &mut self,

@@ -23,6 +23,7 @@ use super::window::Window;
 use crate::user_data::UserData;
 use crate::violation::Violation;
 
+//= rfc8260 2.2.3-3, 2.3.1-10
 /// RFC 8260 §2.2.1: if I-DATA is negotiated, DATA is forbidden, and the reverse; the wrong type ends the association.
 const WRONG_KIND: Violation = Violation::Protocol("DATA and I-DATA do not mix");
 

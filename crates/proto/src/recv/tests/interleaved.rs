@@ -67,6 +67,7 @@ fn short_message_overtakes_a_long_one_in_transfer() {
     assert_eq!(host.read(), ["long"]);
 }
 
+//= rfc8260 2.2.3-1, 2.2.3-2
 #[test]
 fn fragments_are_reassembled_by_fsn_in_any_tsn_order() {
     let mut host = host();
@@ -85,6 +86,7 @@ fn fragments_are_reassembled_by_fsn_in_any_tsn_order() {
     assert_eq!(host.receiver.held_bytes(), 0);
 }
 
+//= rfc8260 2.2.3-1
 #[test]
 fn ordered_and_unordered_mids_are_independent() {
     let mut host = host();
@@ -143,6 +145,7 @@ fn contradictory_i_data_chunks_are_violations() {
     assert_eq!(violation_of(&apart), too_large, "also with a gap between");
 }
 
+//= rfc8260 2.2.3-3
 #[test]
 fn mixing_data_and_i_data_is_a_violation() {
     let chunk = UserData::Data(message(10, 0, b"x"));
