@@ -126,6 +126,7 @@ pub(crate) fn any_ack(rng: &mut Rng, path: &PathFacts, base: u64, now: Instant) 
             sent_at,
             tsn: tsn(lowest),
         });
+        ack.earliest_sent_once = sample.map(|sent_at| sent_at - ms(rng.below(200)));
         ack.in_order_since = ack.latest_sent_at.filter(|_| rng.chance(1, 3));
     }
     ack

@@ -1,5 +1,7 @@
 //! Ack samples. What did one SACK acknowledge?
 
+use core::time::Duration;
+
 use anabranch_types::{Instant, PathId, SendNumber, UnwrappedTsn};
 
 /// Effects of one SACK on the whole association (compare `ack_sample` of Linux).
@@ -64,6 +66,9 @@ pub struct PathAck {
     /// The newly acknowledged chunk sent last among those sent only once: an unambiguous RTT sample (Karn's algorithm,
     /// RFC 9260 §6.3.1 C5).
     pub rtt_sample: Option<SentOnce>,
+    /// When the newly acknowledged chunk sent first among those sent only once was sent. Where packets overtake one another,
+    /// `rtt_sample` is that of a fast packet and this that of a slow one.
+    pub earliest_sent_once: Option<Instant>,
     /// The last of these that was sent as a probe (see [`crate::RttSampling::wants_probe`]).
     pub rtt_probe: Option<SentOnce>,
     /// When a chunk was sent on the path for the first time that has now arrived together with everything sent on the
@@ -88,8 +93,18 @@ impl PathAck {
             latest_send_number: None,
             latest_sent_at: None,
             rtt_sample: None,
+            earliest_sent_once: None,
             rtt_probe: None,
             in_order_since: None,
         }
+    }
+
+    /// The shortest round-trip time of the chunks sent only once and, if there are several, the longest: two samples that
+    /// do not favour the packets which overtook others.
+    #[must_use]
+    pub fn round_trip_times(&self, now: Instant) -> [Option<Duration>; 2] {
+        let shortest = self.rtt_sample.map(|newest| now - newest.sent_at);
+        let earliest = self.earliest_sent_once.filter(|_| self.newly_acked_chunks > 1);
+        [shortest, earliest.map(|sent_at| now - sent_at)]
     }
 }

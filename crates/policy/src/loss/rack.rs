@@ -17,8 +17,8 @@
 //!
 //! `variation` is ours: where packets overtake one another because their delays vary, those that overtake have a low RTT, and
 //! the smallest RTT says nothing about the variation. Nor do srtt and RTTVAR, because the one sample that they take in a round
-//! trip is that of the packet which overtook all others. So mean and mean deviation are of the RTTs of all SACKs, with the gains
-//! of RFC 6298 divided by the SACKs expected in a round trip (RFC 7323, appendix G).
+//! trip is that of the packet which overtook all others. So mean and mean deviation are of the shortest and the longest RTT of each
+//! SACK, with the gains of RFC 6298 divided by the chunks in flight (RFC 7323, appendix G).
 //!
 //! Deviations: the reordering window applies from the beginning, not only once reordering was seen, and does not adapt to
 //! reported duplicates: with several paths these may come from retransmissions on other paths. Where gaps do not
@@ -158,17 +158,24 @@ impl Rack {
         took.saturating_add(window.max(Duration::from_nanos(varies)))
     }
 
-    /// The spread of the round-trip times of `path` after one more, that of the packet sent last among those acknowledged.
-    fn spread_after(&self, known: Option<Spread>, path: &PathFacts, took: Duration) -> Option<Spread> {
+    /// The spread of the round-trip times of `path` after those of an acknowledgement.
+    fn spread_after(
+        &self,
+        known: Option<Spread>,
+        path: &PathFacts,
+        ack: &PathAck,
+        now: Instant,
+    ) -> Option<Spread> {
         if self.parameters.variation == 0 {
             return None;
         }
-        let rtt = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        // A SACK for two packets.
-        let samples = path.in_flight / (2 * u64::from(path.max_data_chunk).max(1));
-        let mut spread = known.unwrap_or_else(|| Spread::first(rtt));
-        spread.add(rtt, samples.max(1));
-        Some(spread)
+        let samples = (path.in_flight / u64::from(path.max_data_chunk).max(1)).max(1);
+        let mut spread = known;
+        for rtt in ack.round_trip_times(now).into_iter().flatten() {
+            let rtt = u64::try_from(rtt.as_nanos()).unwrap_or(u64::MAX);
+            spread.get_or_insert_with(|| Spread::first(rtt)).add(rtt, samples);
+        }
+        spread
     }
 }
 
@@ -208,7 +215,7 @@ impl LossDetection for Rack {
             let Some(known) = self.paths.of(path_ack.path).copied() else {
                 continue;
             };
-            let spread = self.spread_after(known.spread, facts, took);
+            let spread = self.spread_after(known.spread, facts, path_ack, now);
             let patience = self.patience(facts, took, spread);
             let is_newest = known.newest.is_none_or(|newest| newest.send_number < send_number);
             let newest = Newest {

@@ -302,3 +302,32 @@ fn rack_with_variation_waits_for_the_packets_that_were_overtaken() {
     // The mean is 20 ms, the mean deviation 10 ms.
     assert!(patience > ms(50) && patience < ms(70), "{patience:?}");
 }
+
+/// Each SACK reports two chunks: one that took 40 ms, and one that was sent 30 ms later and overtook it.
+#[test]
+fn rack_with_variation_counts_both_chunks_of_a_sack() {
+    let parameters = RackParameters {
+        variation: 4,
+        ..RackParameters::default()
+    };
+    let mut rack = Rack::new(parameters);
+    rack.add_path(PathId(0));
+    let mut path = healthy(0);
+    path.in_flight = 20 * u64::from(path.max_data_chunk);
+    for number in 1..=500 {
+        let mut ack = PathAck::new(PathId(0), 0);
+        ack.newly_acked_chunks = 2;
+        ack.latest_send_number = Some(SendNumber(number));
+        ack.latest_sent_at = Some(at(number));
+        ack.rtt_sample = Some(SentOnce {
+            sent_at: at(number),
+            tsn: tsn(number),
+        });
+        ack.earliest_sent_once = Some(at(number) - ms(30));
+        rack.on_ack(&sack(&[ack]), core::slice::from_ref(&path), at(number) + ms(10));
+    }
+    let judged = rack.loss_threshold(PathId(0), at(500)).again_at;
+    let patience = judged.unwrap() - at(500);
+    // The mean is 25 ms, the mean deviation 15 ms.
+    assert!(patience > ms(80) && patience < ms(90), "{patience:?}");
+}

@@ -74,6 +74,8 @@ pub struct RateSample {
     pub total_delivered: u64,
     /// The shortest round-trip time among the chunks acknowledged that were sent once.
     pub rtt: Option<Duration>,
+    /// The longest of them, if several were acknowledged.
+    pub longest_rtt: Option<Duration>,
     /// The flight of the packet sent last among those acknowledged; `None` if it is no longer known.
     pub flight: Option<Flight>,
 }
@@ -166,7 +168,7 @@ impl DeliveryRate {
     /// An acknowledgement of chunks sent on the path. A sample over less than `floor` is not valid: where packets overtake one
     /// another, it is the least that a round trip takes in the mean.
     pub fn on_ack(&mut self, ack: &PathAck, path: &PathFacts, floor: Duration, now: Instant) -> RateSample {
-        let rtt = ack.rtt_sample.map(|sample| now - sample.sent_at);
+        let [rtt, longest_rtt] = ack.round_trip_times(now);
         self.min_rtt = match (self.min_rtt, rtt) {
             (Some(least), Some(rtt)) => Some(least.min(rtt)),
             (least, rtt) => least.or(rtt),
@@ -192,6 +194,7 @@ impl DeliveryRate {
             newly_lost,
             total_delivered: self.delivered,
             rtt,
+            longest_rtt,
             flight,
         }
     }

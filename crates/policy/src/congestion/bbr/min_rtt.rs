@@ -122,12 +122,11 @@ impl MinRtt {
         self.due
     }
 
-    /// A sample, if there is one; `round_starts` with its acknowledgement.
-    pub(super) fn on_sample(&mut self, sample: Option<Duration>, round_starts: bool, now: Instant) {
+    /// The shortest and the longest round-trip time of an acknowledgement, if there are any; `round_starts` with it.
+    pub(super) fn on_sample(&mut self, samples: [Option<Duration>; 2], round_starts: bool, now: Instant) {
+        let [sample, _] = samples;
         let rtt = if self.smoothed {
-            if let Some(rtt) = sample {
-                self.mean.add(rtt);
-            }
+            samples.into_iter().flatten().for_each(|rtt| self.mean.add(rtt));
             if round_starts { self.mean.take() } else { None }
         } else {
             sample
@@ -172,16 +171,16 @@ mod tests {
     #[test]
     fn a_probe_is_due_five_seconds_after_the_last_low_sample() {
         let mut filter = MinRtt::new(Duration::from_secs(5), false);
-        filter.on_sample(Some(ms(20)), true, at(0));
-        filter.on_sample(Some(ms(30)), true, at(3_000));
+        filter.on_sample([Some(ms(20)), None], true, at(0));
+        filter.on_sample([Some(ms(30)), None], true, at(3_000));
         assert!(!filter.is_due());
-        filter.on_sample(Some(ms(30)), true, at(5_000));
+        filter.on_sample([Some(ms(30)), None], true, at(5_000));
         assert!(!filter.is_due());
-        filter.on_sample(Some(ms(30)), true, at(5_001));
+        filter.on_sample([Some(ms(30)), None], true, at(5_001));
         assert!(filter.is_due());
         assert_eq!(filter.get(), Some(ms(20)), "the minimum counts for ten seconds");
         filter.probed(at(6_000));
-        filter.on_sample(Some(ms(30)), true, at(10_500));
+        filter.on_sample([Some(ms(30)), None], true, at(10_500));
         assert!(!filter.is_due());
         assert_eq!(filter.get(), Some(ms(30)));
     }
@@ -189,9 +188,9 @@ mod tests {
     #[test]
     fn an_equal_sample_renews_the_minimum() {
         let mut filter = MinRtt::new(Duration::from_secs(5), false);
-        filter.on_sample(Some(ms(20)), true, at(0));
-        filter.on_sample(Some(ms(20)), true, at(4_000));
-        filter.on_sample(Some(ms(25)), true, at(8_900));
+        filter.on_sample([Some(ms(20)), None], true, at(0));
+        filter.on_sample([Some(ms(20)), None], true, at(4_000));
+        filter.on_sample([Some(ms(25)), None], true, at(8_900));
         assert!(!filter.is_due());
         assert_eq!(filter.get(), Some(ms(20)));
     }
@@ -202,13 +201,13 @@ mod tests {
         let mut filter = MinRtt::new(Duration::from_secs(5), true);
         for number in 0..143 {
             let sample = if number % 2 == 0 { 10 } else { 70 };
-            filter.on_sample(Some(ms(sample)), true, at(number));
+            filter.on_sample([Some(ms(sample)), None], true, at(number));
         }
         assert_eq!(filter.minimum, None);
         let provisional = filter.floor();
         assert!(provisional > ms(38) && provisional < ms(42), "{provisional:?}");
-        filter.on_sample(Some(ms(70)), true, at(143));
-        filter.on_sample(Some(ms(10)), true, at(144));
+        filter.on_sample([Some(ms(70)), None], true, at(143));
+        filter.on_sample([Some(ms(10)), None], true, at(144));
         let floor = filter.minimum.unwrap().0;
         assert!(floor > ms(38) && floor < ms(42), "{floor:?}");
         assert!(filter.is_at_floor());
@@ -218,10 +217,10 @@ mod tests {
     fn a_rise_by_an_eighth_is_not_the_floor() {
         let mut filter = MinRtt::new(Duration::from_secs(5), false);
         assert!(!filter.is_at_floor());
-        filter.on_sample(Some(ms(40)), true, at(0));
-        filter.on_sample(Some(ms(45)), true, at(1));
+        filter.on_sample([Some(ms(40)), None], true, at(0));
+        filter.on_sample([Some(ms(45)), None], true, at(1));
         assert!(filter.is_at_floor());
-        filter.on_sample(Some(ms(46)), true, at(2));
+        filter.on_sample([Some(ms(46)), None], true, at(2));
         assert!(!filter.is_at_floor());
     }
 }

@@ -345,7 +345,7 @@ impl PathModel for BbrV1Parameters {
             state.leave_startup(sample, flight, context);
             state
                 .min_rtt
-                .on_sample(sample.rtt, state.round_starts, context.now);
+                .on_sample([sample.rtt, sample.longest_rtt], state.round_starts, context.now);
             outcome = state.check_probe_rtt(acked);
         }
         state.set_pacing_rate(state.phase.pacing_gain());

@@ -92,6 +92,8 @@ pub(super) fn add(ack: &mut PathAck, sent: &Sent, how: Acknowledgement) {
             tsn: how.tsn,
         });
         ack.rtt_sample = ack.rtt_sample.max(sample);
+        let earliest = ack.earliest_sent_once.unwrap_or(sent.sent_at);
+        ack.earliest_sent_once = Some(earliest.min(sent.sent_at));
         if sent.proof == Proof::Probe {
             ack.rtt_probe = ack.rtt_probe.max(sample);
         }

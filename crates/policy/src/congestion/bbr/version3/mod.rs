@@ -351,7 +351,8 @@ impl BbrState {
         self.leave_startup(context.path, flight);
         self.leave_drain(context, sample.in_flight);
         self.advance_cycle(acked, flight);
-        self.min_rtt.on_sample(sample.rtt, self.round_starts, context.now);
+        let samples = [sample.rtt, sample.longest_rtt];
+        self.min_rtt.on_sample(samples, self.round_starts, context.now);
         let outcome = self.check_probe_rtt(acked);
         self.end_delivery_round(flight);
         self.rate = self.max_rate().min(self.bounds.rate);

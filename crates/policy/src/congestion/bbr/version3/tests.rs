@@ -141,7 +141,7 @@ fn one_path_at_a_time_probes_the_rtt() {
     }
     for path in &paths {
         let state = bbr.model_mut(path.id);
-        state.min_rtt.on_sample(Some(ms(10)), true, Instant::ZERO);
+        state.min_rtt.on_sample([Some(ms(10)), None], true, Instant::ZERO);
     }
     let now = Instant::ZERO + ms(6_000);
     for (number, path) in paths.iter().enumerate() {
