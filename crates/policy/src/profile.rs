@@ -14,7 +14,7 @@ use crate::catalog::{
 };
 use crate::congestion::{CmtParameters, CoupledParameters, CubicParameters, Growth, RenoParameters};
 use crate::failover::{ErrorLimits, FastFailoverParameters, PeerErrors, PotentiallyFailedParameters};
-use crate::loss::{FastRetransmitOnce, MissCountParameters};
+use crate::loss::{FastRetransmitOnce, MissCountParameters, ReorderingParameters};
 use crate::options::{MtuSearchParameters, ProbingParameters, RtoParameters};
 use crate::parameters::NoParameters;
 use crate::path_scheduler::{BlestParameters, InOrderArrivalParameters};
@@ -41,7 +41,7 @@ pub struct Profile {
 pub const PROFILES: &[Profile] = &[
     Profile {
         name: "default",
-        summary: "recommended: fast paths first unless that blocks the buffer, CUBIC and pacing on each path, early failure detection",
+        summary: "recommended: fast paths first unless that blocks the buffer, CUBIC and pacing on each path, losses told from reordering, early failure detection",
         source: "ours",
         recipe: PolicyRecipe::recommended(),
     },
@@ -97,6 +97,7 @@ impl PolicyRecipe {
     /// slower than alone. BLEST leaves the slow path out when it would block the fast one, and chunks that block a buffer
     /// nevertheless are rescheduled. SACKs use all paths in turn, so that none of them lacks RTT samples. No buffer
     /// splitting: half a buffer per path limits a fast path to half of its rate once the buffer, not the cwnd, is the limit.
+    /// Where packets overtake one another, only time tells a loss (ADR 0137).
     #[must_use]
     pub const fn recommended() -> Self {
         Self {
@@ -109,9 +110,7 @@ impl PolicyRecipe {
             ack: AckChoice::Dac(DelayParameters::DEFAULT),
             sack_path: SackPathChoice::RoundRobin(NoParameters),
             rtt_samples: RttSamplesChoice::OwnPath(OwnPathParameters::DEFAULT),
-            loss: LossChoice::MissCount(MissCountParameters {
-                fr_once: FastRetransmitOnce::PerPathOrder,
-            }),
+            loss: LossChoice::ReorderingAware(ReorderingParameters::DEFAULT),
             tail_probe: TailProbeChoice::Never(NoParameters),
             retransmission: RetransmissionChoice::Cwnd(TieParameters {
                 ties: Ties::Own,

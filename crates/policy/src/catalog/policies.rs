@@ -110,6 +110,8 @@ choices! {
         "three miss indications, whatever path they come from", "RFC 9260 §7.2.4";
     "rack" => Rack(loss::RackParameters), loss::Rack::new,
         "by time: overtaken on its path, and late by a quarter of a round trip", "RFC 8985";
+    "reordering-aware" => ReorderingAware(loss::ReorderingParameters), loss::ReorderingAware::new,
+        "three miss indications, or by time on paths where packets overtake one another", "RFC 8985 §6.2";
 }
 
 choices! {

@@ -4,7 +4,10 @@ use alloc::vec::Vec;
 
 use anabranch_types::{Instant, PathId, SendNumber};
 
-use super::{FastRetransmitOnce, MissCount, MissCountAssociation, MissCountParameters, Rack, RackParameters};
+use super::{
+    FastRetransmitOnce, MissCount, MissCountAssociation, MissCountParameters, Rack, RackParameters,
+    ReorderingAware, ReorderingParameters,
+};
 use crate::parameters::NoParameters;
 use crate::testing::{at, healthy, ms, sack, tsn};
 use crate::{AckSample, Eligible, Late, LossDetection, LossThreshold, PathAck, PathFacts, SentOnce};
@@ -330,4 +333,61 @@ fn rack_with_variation_counts_both_chunks_of_a_sack() {
     let patience = judged.unwrap() - at(500);
     // The mean is 25 ms, the mean deviation 15 ms.
     assert!(patience > ms(80) && patience < ms(90), "{patience:?}");
+}
+
+/// A SACK that acknowledges chunks sent once, from the one sent at `earliest` to the one sent at `latest`, in milliseconds; their
+/// numbers are the same.
+fn reordering_after_ack(loss: &mut ReorderingAware, earliest: u64, latest: u64, now: u64) {
+    let mut ack = PathAck::new(PathId(0), 10_000);
+    ack.newly_acked_chunks = 1 + u32::from(latest > earliest);
+    ack.highest_newly_acked = Some(tsn(latest));
+    ack.lowest_newly_acked = Some(tsn(earliest));
+    ack.latest_send_number = Some(SendNumber(latest));
+    ack.latest_sent_at = Some(at(latest));
+    ack.rtt_sample = Some(SentOnce {
+        sent_at: at(latest),
+        tsn: tsn(latest),
+    });
+    ack.earliest_sent_once = Some(at(earliest));
+    loss.on_ack(&sack(&[ack]), &[healthy(0)], at(now));
+}
+
+#[test]
+fn in_order_three_miss_indications_tell_a_loss() {
+    let mut loss = ReorderingAware::new(ReorderingParameters::DEFAULT);
+    for number in [10, 12, 13, 14] {
+        reordering_after_ack(&mut loss, number, number, number + 20);
+    }
+    let threshold = loss.loss_threshold(PathId(0), at(34));
+    assert_eq!(threshold.below, Some(tsn(12)));
+    assert_eq!((threshold.late, threshold.again_at), (None, None));
+}
+
+#[test]
+fn after_a_late_chunk_only_time_tells_a_loss() {
+    let mut loss = ReorderingAware::new(ReorderingParameters::DEFAULT);
+    for number in [10, 12, 13] {
+        reordering_after_ack(&mut loss, number, number, number + 20);
+    }
+    reordering_after_ack(&mut loss, 11, 11, 36);
+    for number in 15..30 {
+        reordering_after_ack(&mut loss, number, number, number + 22);
+    }
+    let threshold = loss.loss_threshold(PathId(0), at(51));
+    assert_eq!(threshold.below, Some(tsn(10)), "14 may arrive yet");
+    assert!(threshold.again_at.is_some());
+
+    loss.on_timeout(PathId(0));
+    assert_eq!(loss.loss_threshold(PathId(0), at(51)), LossThreshold::NONE);
+}
+
+/// Both chunks of a SACK are new: it tells nothing about the order in which they arrived.
+#[test]
+fn a_sack_for_two_chunks_is_not_reordering() {
+    let mut loss = ReorderingAware::new(ReorderingParameters::DEFAULT);
+    for number in [10, 13, 15, 17] {
+        reordering_after_ack(&mut loss, number, number + 1, number + 21);
+    }
+    let threshold = loss.loss_threshold(PathId(0), at(38));
+    assert_eq!(threshold.below, Some(tsn(14)));
 }

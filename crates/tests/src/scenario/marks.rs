@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 
 use anabranch_netsim::LinkConfig;
-use anabranch_netsim::link::QueueConfig;
+use anabranch_netsim::link::{DelayVariation, Distribution, QueueConfig};
 use anabranch_policy::PolicyRecipe;
 use anabranch_policy::catalog::{CATALOG, ExtensionPoint};
 use anabranch_sim::app::{Bulk, Streams};
@@ -86,6 +86,20 @@ fn calm(policies: PolicyRecipe) -> Pair {
     pair
 }
 
+/// Packets that overtake one another, and hardly any loss.
+fn reordering(policies: PolicyRecipe) -> Pair {
+    let link = LinkConfig::new(mbit(10), ms(20)).variation(DelayVariation {
+        deviation: ms(5),
+        distribution: Distribution::Normal,
+    });
+    let mut pair = Pair::paths([link, LinkConfig::new(mbit(5), ms(30))])
+        .policies(policies)
+        .connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(2));
+    pair
+}
+
 /// Fingerprint of the simulations with `choice`.
 fn mark(point: &ExtensionPoint, choice: &str) -> Vec<u64> {
     let mut policies = PolicyRecipe::cmt();
@@ -95,7 +109,8 @@ fn mark(point: &ExtensionPoint, choice: &str) -> Vec<u64> {
     }
     policies.set(point.name, choice).unwrap();
     let mut mark = Vec::new();
-    for pair in [crowded(policies), tight(policies), calm(policies)] {
+    for simulated in [crowded, tight, calm, reordering] {
+        let pair = simulated(policies);
         let outcome = pair.simulation.outcome();
         mark.push(outcome.trace_hash);
         // SACK handling does not change packets, only the number of visited elements; RTT samples need not change
