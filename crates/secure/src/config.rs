@@ -17,7 +17,7 @@ pub struct Config {
     pub versions: Vec<Version>,
     /// Accepts clients if set. ALPN, session tickets and early data are set by the endpoint.
     pub server: Option<Arc<ServerConfig>>,
-    /// Handshakes of clients in progress at one time; complete ones do not count.
+    /// Handshakes of clients in progress at one time. As many that are complete answer repetitions for some time.
     pub max_handshakes: usize,
     /// Packets sealed with a key before it is updated; at most half the AEAD's limit (RFC 9001 §6.6).
     pub key_update_after: u64,

@@ -113,8 +113,8 @@ pub struct Endpoint {
     connections: BTreeMap<Index, Connection>,
     /// A server's connections by their clients' indexes, while handshakes last.
     clients: BTreeMap<Index, Index>,
-    /// A server's handshakes that are complete, and answer repetitions: those of established connections.
-    lingering: usize,
+    /// A server's handshakes that are complete, and answer repetitions until then.
+    lingering: BTreeSet<(Instant, Index)>,
     /// Deadlines of handshakes.
     deadlines: BTreeSet<(Instant, Index)>,
     /// Handshakes that may have something to send.
@@ -144,7 +144,7 @@ impl Endpoint {
             config,
             connections: BTreeMap::new(),
             clients: BTreeMap::new(),
-            lingering: 0,
+            lingering: BTreeSet::new(),
             deadlines: BTreeSet::new(),
             sendable: BTreeSet::new(),
             reset_tokens: BTreeMap::new(),
@@ -281,6 +281,12 @@ impl Endpoint {
         self.connections.len()
     }
 
+    /// Handshakes that are complete, and answer repetitions.
+    #[cfg(test)]
+    pub(crate) fn lingering(&self) -> usize {
+        self.lingering.len()
+    }
+
     fn handshake(&self, index: Index) -> Option<&Handshake> {
         self.connections.get(&index)?.handshake.as_deref()
     }
@@ -349,7 +355,9 @@ impl Endpoint {
                 }
                 self.reset_tokens.insert(reset, index);
                 let (side, paths) = (established.side, established.paths);
-                self.lingering += usize::from(side == Side::Server);
+                if side == Side::Server {
+                    self.linger(index);
+                }
                 self.events.push_back(Event::Connected {
                     connection: index,
                     side,
@@ -377,6 +385,17 @@ impl Endpoint {
             self.forget_handshake(index);
         }
         self.relist(index);
+    }
+
+    /// A server's handshake is complete. The oldest of them is forgotten if there are too many: data of the server confirms it as well.
+    fn linger(&mut self, index: Index) {
+        let ends_at = self.handshake(index).map(Handshake::ends_at);
+        self.lingering.extend(ends_at.map(|ends_at| (ends_at, index)));
+        if self.lingering.len() > self.config.max_handshakes
+            && let Some((_, oldest)) = self.lingering.first().copied()
+        {
+            self.forget_handshake(oldest);
+        }
     }
 
     /// Lists a handshake after it may have changed.
@@ -408,7 +427,7 @@ impl Endpoint {
             && self.clients.get(&handshake.client_index()) == Some(&index)
         {
             self.clients.remove(&handshake.client_index());
-            self.lingering -= usize::from(connection.established.is_some());
+            self.lingering.remove(&(handshake.ends_at(), index));
         }
         self.relist(index);
     }

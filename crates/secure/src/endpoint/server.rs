@@ -86,7 +86,7 @@ impl Endpoint {
         datagram: &mut [u8],
     ) -> Result<(), Dropped> {
         let tls = self.server.clone().ok_or(Dropped::WrongRole)?;
-        if self.clients.len() - self.lingering >= self.config.max_handshakes {
+        if self.clients.len() - self.lingering.len() >= self.config.max_handshakes {
             return Err(Dropped::Busy);
         }
         let index = self.new_index()?;

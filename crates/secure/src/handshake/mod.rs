@@ -103,7 +103,8 @@ pub(crate) struct Terms {
 /// A handshake in progress.
 pub(crate) struct Handshake {
     side: Side,
-    tls: Connection,
+    /// `None` after the handshake is complete: what answers repetitions is a hundredth of it.
+    tls: Option<Box<Connection>>,
     terms: Terms,
     levels: [Option<LevelState>; 2],
     write_level: Level,
@@ -148,7 +149,7 @@ impl Handshake {
         let initial = LevelKeys::initial(terms.client, side);
         Self {
             side,
-            tls,
+            tls: Some(Box::new(tls)),
             terms,
             levels: [Some(LevelState::new(initial)), None],
             write_level: Level::Initial,
@@ -172,6 +173,11 @@ impl Handshake {
 
     pub(crate) const fn version(&self) -> Version {
         self.terms.version
+    }
+
+    /// When a complete handshake of a server is forgotten.
+    pub(crate) const fn ends_at(&self) -> Instant {
+        self.ends_at
     }
 
     /// Whether nothing remains to do.
@@ -504,7 +510,8 @@ impl Handshake {
         if matches!(error, HandshakeError::ClosedByPeer(_) | HandshakeError::TimedOut) {
             return Vec::new();
         }
-        let alert = u8::from(error.alert(self.tls.alert()));
+        let alert = self.tls.as_ref().and_then(|tls| tls.alert());
+        let alert = u8::from(error.alert(alert));
         let level = if self.levels[1].is_some() {
             Level::Handshake
         } else {

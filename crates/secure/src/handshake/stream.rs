@@ -12,30 +12,34 @@ const MAX_PIECES: usize = 128;
 /// Bytes to send.
 #[derive(Debug, Default)]
 pub(super) struct SendStream {
+    /// Those up to `end`; empty as soon as none has to be sent again.
     bytes: Vec<u8>,
+    end: u32,
     acked: u32,
 }
 
 impl SendStream {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
+        let pushed = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        self.end = self.end.saturating_add(pushed);
     }
 
-    pub(super) fn end(&self) -> u32 {
-        u32::try_from(self.bytes.len()).unwrap_or(u32::MAX)
+    pub(super) const fn end(&self) -> u32 {
+        self.end
     }
 
     pub(super) const fn acked(&self) -> u32 {
         self.acked
     }
 
-    pub(super) fn is_acked(&self) -> bool {
-        self.acked == self.end()
+    pub(super) const fn is_acked(&self) -> bool {
+        self.acked == self.end
     }
 
     /// Takes an acknowledgement; returns whether it is the first of some bytes. One of bytes never sent is ignored.
-    pub(super) fn on_ack(&mut self, received: u32) -> bool {
-        let progress = received > self.acked && received <= self.end();
+    pub(super) const fn on_ack(&mut self, received: u32) -> bool {
+        let progress = received > self.acked && received <= self.end;
         if progress {
             self.acked = received;
         }
@@ -43,12 +47,15 @@ impl SendStream {
     }
 
     pub(super) fn ack_all(&mut self) {
-        self.acked = self.end();
+        self.acked = self.end;
+        self.bytes = Vec::new();
     }
 
     /// At most `len` bytes from `offset`.
     pub(super) fn fragment(&self, offset: u32, len: usize) -> &[u8] {
-        let rest = self.bytes.get(offset as usize..).unwrap_or_default();
+        let first = (self.end as usize).saturating_sub(self.bytes.len());
+        let rest = (offset as usize).checked_sub(first);
+        let rest = rest.and_then(|index| self.bytes.get(index..)).unwrap_or_default();
         &rest[..rest.len().min(len)]
     }
 }

@@ -78,9 +78,11 @@ pub(crate) struct Established {
 impl Handshake {
     /// Passes handshake bytes to TLS, in order and without gaps.
     pub(super) fn read(&mut self, now: Instant, bytes: &[u8]) -> Result<(), HandshakeError> {
-        self.tls.read_hs(bytes)?;
+        let Some(tls) = &mut self.tls else { return Ok(()) };
+        tls.read_hs(bytes)?;
+        let is_over = !tls.is_handshaking();
         self.pull();
-        if !self.complete && !self.tls.is_handshaking() && self.one_rtt.is_some() {
+        if !self.complete && is_over && self.one_rtt.is_some() {
             self.complete = true;
             if self.side == Side::Server {
                 // The client's Finished covers all that we sent.
@@ -93,9 +95,9 @@ impl Handshake {
 
     /// Fetches what TLS has to send, and its keys.
     pub(super) fn pull(&mut self) {
-        loop {
+        while let Some(tls) = &mut self.tls {
             let mut bytes = Vec::new();
-            let change = self.tls.write_hs(&mut bytes);
+            let change = tls.write_hs(&mut bytes);
             // Nothing is sent behind the Finished: session tickets would need a level of their own.
             if self.one_rtt.is_none()
                 && let Some(state) = &mut self.levels[self.write_level as usize]
@@ -124,20 +126,23 @@ impl Handshake {
         let Some((keys, secrets)) = self.one_rtt.take() else {
             return Ok(None);
         };
-        if self.tls.alpn_protocol() != Some(ALPN) {
+        let Some(tls) = &mut self.tls else { return Ok(None) };
+        if tls.alpn_protocol() != Some(ALPN) {
             return Err(HandshakeError::WrongProtocol);
         }
-        let bytes = self.tls.quic_transport_parameters().unwrap_or_default();
+        let bytes = tls.quic_transport_parameters().unwrap_or_default();
         let parameters = Parameters::parse(bytes).map_err(HandshakeError::Parameters)?;
-        let peer = self.verify(&parameters)?;
-        let exporter = ExporterSecret(self.tls.export_keying_material([0; 32], EXPORTER, None)?);
+        let exporter = ExporterSecret(tls.export_keying_material([0; 32], EXPORTER, None)?);
         let info = PeerInfo {
             version: self.terms.version,
-            certificates: self.tls.peer_certificates().unwrap_or_default().to_vec(),
-            cipher_suite: self.tls.negotiated_cipher_suite().map(|suite| suite.suite()),
-            key_exchange: self.tls.negotiated_key_exchange_group().map(|group| group.name()),
+            certificates: tls.peer_certificates().unwrap_or_default().to_vec(),
+            cipher_suite: tls.negotiated_cipher_suite().map(|suite| suite.suite()),
+            key_exchange: tls.negotiated_key_exchange_group().map(|group| group.name()),
             exporter,
         };
+        let peer = self.verify(&parameters)?;
+        // Errors before this line need the alert of TLS.
+        self.tls = None;
         Ok(Some(Established {
             keys,
             secrets,

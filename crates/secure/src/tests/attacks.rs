@@ -206,6 +206,34 @@ fn handshakes_that_are_over_do_not_count() {
 }
 
 #[test]
+fn complete_handshakes_answer_repetitions_up_to_a_limit() {
+    let mut config = server_config();
+    config.max_handshakes = 3;
+    let mut pair = Pair::new(1, client_config(), config);
+    for number in 0..10 {
+        pair.connect(&[path(number)]);
+        pair.run(|pair| pair.ends[SERVER].connections() == 1 + usize::from(number));
+        pair.settle();
+        assert!(pair.ends[SERVER].lingering() <= 3);
+    }
+    assert_eq!(pair.ends[SERVER].lingering(), 3);
+    // The connections stay, and the last ones answer.
+    let answered = |pair: &mut Pair, number: u8| {
+        let of_client = |sent: &&Sent| sent.to == SERVER && sent.path == path(number);
+        let last = pair.log.iter().filter(of_client).next_back().cloned().unwrap();
+        assert_eq!(last.datagram[0], 0x85);
+        let received = pair.deliver(&last);
+        pair.settle();
+        received
+    };
+    assert_eq!(answered(&mut pair, 0), Err(Dropped::UnknownConnection));
+    assert_eq!(answered(&mut pair, 9), Ok(Received::Control));
+    assert_eq!(pair.ends[SERVER].connections(), 10);
+    pair.wait(Duration::from_secs(20));
+    assert_eq!(pair.ends[SERVER].lingering(), 0);
+}
+
+#[test]
 fn handshake_completes_despite_truncated_and_damaged_copies() {
     let mut pair = Pair::new(1, client_config(), server_config());
     pair.connect(&[path(0)]);
