@@ -61,6 +61,28 @@ fn new_addresses_of_both_uplinks_go_on() {
     transfer.finish();
 }
 
+/// The cable of the fast uplink is pulled, then the other uplink gets another address, then the cable is plugged in again.
+#[test]
+fn pulled_cable_and_changed_address_in_mid_transfer_go_on() {
+    let Some((uplinks, mut transfer)) = begin(TWO_UPLINKS, 60_000_000) else {
+        return;
+    };
+    uplinks.isps[1].run("ip link set lan down");
+    (0..2).for_each(|_| drop(transfer.sender.event("progress")));
+    uplinks.take_down(0);
+    uplinks.configure(0, "192.168.1.77");
+    (0..2).for_each(|_| drop(transfer.sender.event("progress")));
+    uplinks.isps[1].run("ip link set lan up");
+    let summary = transfer.finish();
+    let carried = |local: &str| -> u64 {
+        let paths = summary["paths"].as_array().unwrap().iter();
+        let from = paths.filter(|path| path["local"].as_str().unwrap().starts_with(local));
+        from.map(|path| path["payload_sent"].as_u64().unwrap()).sum()
+    };
+    assert!(carried("192.168.1.77:") > 2_000_000, "{summary}");
+    assert!(carried("10.0.0.5:") > 20_000_000, "{summary}");
+}
+
 /// As when the network manager restarts: for a moment the host has no address at all.
 #[test]
 fn both_uplinks_that_lose_their_addresses_for_a_moment_carry_again() {

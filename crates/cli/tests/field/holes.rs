@@ -6,13 +6,14 @@
 use std::env;
 use std::fmt;
 
+use anabranch::SEAL_OVERHEAD;
 use serde_json::Value;
 
 use super::harness::needs_root;
 use super::network::{Network, Turn};
 use super::parallel;
 use super::scenario::{Family, Happening, RandomScenario, Site, Uplink, What};
-use super::transfer::Order;
+use super::transfer::{Order, mtu};
 
 /// Rates of the two uplinks in Mbit/s.
 const RATES: [u32; 2] = [3, 9];
@@ -69,7 +70,8 @@ impl Cell {
 
     /// Goodput if all packets have the size that the hole lets through, in Mbit/s.
     fn fits(&self) -> f64 {
-        let headers = if self.family == Family::V4 { 20 } else { 40 } + 8 + 12 + 16;
+        let headers =
+            if self.family == Family::V4 { 20 } else { 40 } + 8 + u32::from(SEAL_OVERHEAD) + 12 + 16;
         let goodput = |number: usize| {
             let size = if self.holed.contains(&number) {
                 self.size
@@ -139,7 +141,7 @@ impl Cell {
 
     fn check_mtus(&self, summary: &Value) -> Result<(), String> {
         for path in self.holed {
-            let mtu = summary["paths"][*path]["mtu"].as_u64().unwrap();
+            let mtu = mtu(summary, *path);
             // Path MTU discovery ends when the next size would be less than four bytes larger.
             if !(1_200..=u64::from(self.size) + 3).contains(&mtu) {
                 return Err(format!("path {path} has an MTU of {mtu}"));

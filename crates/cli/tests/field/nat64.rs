@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::harness::needs_root;
 use super::network::Host;
-use super::transfer::carried;
+use super::transfer::{carried, mtu};
 use super::uplinks::{SERVER, Settings, Uplinks};
 
 const ONE_UPLINK: Settings = Settings {
@@ -89,7 +89,7 @@ fn nat64_carries_a_transfer_from_ipv6_to_ipv4() {
     let order = uplinks.order(20_000_000, &["--to", SERVER_BY_NAT64]);
     let summary = order.start().finish();
     // The header of IPv6 is 20 bytes longer than that of IPv4: at most 1,480 bytes pass as 1,500.
-    assert_eq!(summary["paths"][0]["mtu"], 1_500, "{summary}");
+    assert_eq!(mtu(&summary, 0), 1_500, "{summary}");
 }
 
 #[test]

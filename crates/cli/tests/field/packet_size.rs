@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::harness::needs_root;
 use super::network::Network;
-use super::transfer::{Order, carried};
+use super::transfer::{Order, carried, mtu};
 use super::uplinks::{SERVER, Settings, Uplinks, address, device};
 
 const TWO_UPLINKS: Settings = Settings {
@@ -48,7 +48,7 @@ fn send_through(settings: Settings, narrow: &[usize], hole: Hole, size: u32) -> 
     }
     let summary = transfer.finish();
     for number in narrow {
-        let mtu = summary["paths"][*number]["mtu"].as_u64().unwrap();
+        let mtu = mtu(&summary, *number);
         assert!((1_200..=u64::from(size) + 3).contains(&mtu), "{summary}");
     }
     let megabits = summary["goodput_bit_s"].as_f64().unwrap() / 1e6;
@@ -126,6 +126,6 @@ fn silent_hole_on_an_ipv6_path_shrinks_packets() {
     transfer.sender.event("progress");
     router.drop_forwarded("meta length > 1300");
     let summary = transfer.finish();
-    let mtu = summary["paths"][0]["mtu"].as_u64().unwrap();
+    let mtu = mtu(&summary, 0);
     assert!((1_280..=1_303).contains(&mtu), "{summary}");
 }

@@ -58,7 +58,7 @@ fn closed_port_behind_a_router_is_reported_without_waiting_for_the_timeout() {
     let mut command = anabranch_on(&uplinks.client);
     // The harness kills the program before this timeout.
     command
-        .args(["send", "--insecure", "--to", SERVER, "--timeout", "10min"])
+        .args(["send", "--accept-new", "--to", SERVER, "--timeout", "10min"])
         .arg(&path);
     let (code, errors) = Running::start(&mut command).end();
     assert_eq!(code, Some(1), "{errors}");
@@ -79,10 +79,10 @@ fn check_tells_the_uplink_that_works_from_the_one_that_does_not() {
     uplinks.isps[1].drop_forwarded("ip daddr 203.0.113.1");
     let inbox = tempfile::tempdir().unwrap();
     let mut receive = anabranch_on(&uplinks.server);
-    let mut receiver = Running::start(receive.args(["recv", "--json", "--insecure"]).arg(inbox.path()));
+    let mut receiver = Running::start(receive.args(["recv", "--json"]).arg(inbox.path()));
     receiver.event("listening");
     let mut check = anabranch_on(&uplinks.client);
-    check.args(["check", "--json", "--insecure", "--timeout", "2s", SERVER]);
+    check.args(["check", "--json", "--timeout", "2s", SERVER]);
     let mut check = Running::start(&mut check);
     let mut reports = [check.event("uplink"), check.event("uplink")];
     reports.sort_by_key(|report| report["device"].to_string());

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use anabranch::SEAL_OVERHEAD;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::harness::{PROGRAM, Running, file};
+use super::harness::{CONFIGURATION, PROGRAM, Running, file};
 use super::network::Host;
 
 /// A sender and a receiver that have begun.
@@ -25,7 +26,7 @@ pub(crate) struct Order<'a> {
     pub(crate) client: &'a Host,
     pub(crate) server: &'a Host,
     pub(crate) bytes: usize,
-    /// Options of `send`, `--to` among them.
+    /// Options of `send`, `--to` among them: the receiver's addresses without its key.
     pub(crate) send: &'a [&'a str],
     /// Options of `recv`.
     pub(crate) recv: &'a [&'a str],
@@ -38,17 +39,24 @@ impl Order<'_> {
         let inbox = tempfile::tempdir().unwrap();
         let mut receive = anabranch_on(self.server);
         receive
-            .args(["recv", "--json", "--once", "--insecure"])
+            .args(["recv", "--json", "--once"])
             .args(self.recv)
             .arg(inbox.path());
         let mut receiver = Running::start(&mut receive);
-        receiver.event("listening");
+        let key = key_of(&receiver.event("listening"));
         let mut send = anabranch_on(self.client);
-        let sender = Running::start(
-            send.args(["send", "--json", "--insecure"])
-                .args(self.send)
-                .arg(&path),
-        );
+        send.args(["send", "--json"]);
+        let mut is_receiver = false;
+        for argument in self.send {
+            let argument = if is_receiver {
+                format!("{key}@{argument}")
+            } else {
+                (*argument).to_owned()
+            };
+            is_receiver = argument == "--to";
+            send.arg(argument);
+        }
+        let sender = Running::start(send.arg(&path));
         Transfer {
             sender,
             receiver,
@@ -75,14 +83,26 @@ impl Transfer {
     }
 }
 
+/// The public key of a receiver by its event `listening`.
+pub(crate) fn key_of(listening: &Value) -> String {
+    let (key, _) = listening["to"].as_str().unwrap().split_once('@').unwrap();
+    key.to_owned()
+}
+
 /// The program under test on `host`. `ip` becomes that program, so that killing the child ends it.
 pub(crate) fn anabranch_on(host: &Host) -> Command {
     let mut command = host.command(PROGRAM);
     command
+        .env("XDG_CONFIG_HOME", CONFIGURATION)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     command
+}
+
+/// The largest IP packet that a path of a summary carries, in bytes.
+pub(crate) fn mtu(summary: &Value, path: usize) -> u64 {
+    summary["paths"][path]["mtu"].as_u64().unwrap() + u64::from(SEAL_OVERHEAD)
 }
 
 /// User data that each path of a summary carried for the first time, in bytes.

@@ -18,7 +18,7 @@ const DEADLINE: Duration = Duration::from_secs(240);
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_anabranch");
 
 /// Where programs keep their keys: receivers have one key in all tests.
-const CONFIGURATION: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/configuration");
+pub(crate) const CONFIGURATION: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/configuration");
 
 /// The program under test, as a terminal starts it: the tests themselves may run under `nohup`.
 pub(crate) fn anabranch() -> Command {

@@ -14,7 +14,7 @@ use super::program::{Program, Role, Said};
 use super::site::Site;
 use crate::harness::file;
 use crate::network::Turn;
-use crate::transfer::anabranch_on;
+use crate::transfer::{anabranch_on, key_of};
 
 /// How long a program may take to begin.
 const TO_BEGIN: Duration = Duration::from_secs(60);
@@ -99,20 +99,18 @@ impl<'a> Course<'a> {
         let inbox = tempfile::tempdir().unwrap();
         let (said, hears) = mpsc::channel();
         let mut receive = anabranch_on(&site.server);
-        receive
-            .args(["recv", "--json", "--once", "--insecure"])
-            .arg(inbox.path());
+        receive.args(["recv", "--json", "--once"]).arg(inbox.path());
         let receiver = Program::start(&mut receive, Role::Receiver, said.clone());
-        let mut listening = None;
-        while listening.is_none() {
+        let key = loop {
             match hears.recv_timeout(TO_BEGIN).unwrap() {
-                (_, Some(event)) if event["event"] == "listening" => listening = Some(event),
+                (_, Some(event)) if event["event"] == "listening" => break key_of(&event),
                 (_, Some(_)) => {}
                 (_, None) => panic!("the receiver does not begin"),
             }
-        }
+        };
         let mut send = anabranch_on(&site.client);
-        send.args(["send", "--json", "--insecure", "--to", &site.server_addresses()]);
+        let to = format!("{key}@{}", site.server_addresses());
+        send.args(["send", "--json", "--to", &to]);
         if scenario.names_devices {
             send.args(["--from", &site.devices()]);
         }
