@@ -339,6 +339,7 @@ impl Limits {
                 .mtu
                 .min(u16::try_from(*limit).unwrap_or(u16::MAX))
                 .saturating_sub(self.overhead),
+            lower_layer_overhead: self.overhead,
             ..config
         }
     }

@@ -128,8 +128,10 @@ pub struct AssociationConfig {
     /// Uses a single path: INIT and INIT ACK list neither addresses nor address types, which RFC 8261 §6.1 forbids over DTLS;
     /// addresses that the peer lists are ignored, and addresses do not change. Default false.
     pub single_homed: bool,
-    /// Maximum IP packet size on all paths, in bytes. Default 1,500.
+    /// Maximum IP packet size on all paths, in bytes, without `lower_layer_overhead`. Default 1,500.
     pub mtu: u16,
+    /// Bytes that a layer below SCTP adds to each packet. An IPv6 path carries 1,280 bytes with them (RFC 8200 §5). Default 0.
+    pub lower_layer_overhead: u16,
     /// Max.Init.Retransmits: maximum retransmissions of INIT and of COOKIE ECHO. Default 8.
     pub max_init_retransmits: u16,
     /// Association.Max.Retrans: maximum consecutive errors before the association ends (RFC 9260 §8.1). The `failover` policy
@@ -295,6 +297,7 @@ impl AssociationConfig {
     pub(crate) const fn path_sizes(&self) -> Sizes {
         Sizes {
             largest: self.mtu,
+            overhead: self.lower_layer_overhead,
             choice: self.policies.path_mtu,
         }
     }
@@ -329,6 +332,7 @@ impl Default for AssociationConfig {
             max_inbound_streams: u16::MAX,
             single_homed: false,
             mtu: 1_500,
+            lower_layer_overhead: 0,
             max_init_retransmits: 8,
             max_retransmits: 10,
             progress_timeout: Some(Duration::from_secs(120)),

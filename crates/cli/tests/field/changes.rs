@@ -31,7 +31,7 @@ fn new_address_of_the_only_uplink_goes_on() {
     };
     uplinks.take_down(0);
     uplinks.configure(0, "192.168.1.77");
-    // The old address is removed, and its socket closed, as soon as the new one works.
+    // The old address is removed as soon as the new one works, and its socket closed soon after.
     let mut removed = transfer.sender.event("path");
     while removed["change"] != "removed" {
         removed = transfer.sender.event("path");
@@ -40,6 +40,7 @@ fn new_address_of_the_only_uplink_goes_on() {
         removed["local"].as_str().unwrap().starts_with("192.168.1.5:"),
         "{removed}"
     );
+    (0..2).for_each(|_| drop(transfer.sender.event("progress")));
     let sockets = uplinks.client.command("ss").args(["-uanH"]).output().unwrap();
     let sockets = String::from_utf8(sockets.stdout).unwrap();
     assert!(

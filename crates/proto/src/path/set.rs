@@ -462,8 +462,10 @@ pub(crate) fn covers(known: SocketAddr, arrived: SocketAddr) -> bool {
 /// Packet sizes of a path: searched or fixed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
-    /// The largest IP packet to send, in bytes.
+    /// The largest IP packet to send, in bytes, without `overhead`.
     pub(crate) largest: u16,
+    /// Bytes that a layer below adds to each packet.
+    pub(crate) overhead: u16,
     pub(crate) choice: PathMtuChoice,
 }
 
@@ -476,7 +478,7 @@ impl Sizes {
                 let min = if addr.remote.is_ipv4() {
                     SMALLEST_MTU
                 } else {
-                    SMALLEST_MTU_V6
+                    SMALLEST_MTU_V6.saturating_sub(self.overhead).max(SMALLEST_MTU)
                 };
                 PathMtu::searching(MtuSearch {
                     min,
@@ -510,7 +512,7 @@ mod tests {
     #[test]
     fn encapsulated_packet_is_shorter_by_the_udp_header() {
         for (address, ip_header) in [("10.0.0.2", 20), ("fd00::2", 40)] {
-            let ip: core::net::IpAddr = address.parse().expect("an address");
+            let ip: IpAddr = address.parse().expect("an address");
             let sizes = [0, 9_899].map(|port| {
                 let remote = SocketAddr::new(ip, port);
                 max_packet(

@@ -2,7 +2,7 @@
 
 use anabranch_netsim::LinkConfig;
 use anabranch_policy::{PolicyRecipe, Reachability};
-use anabranch_proto::{CloseReason, Event, PathChange};
+use anabranch_proto::{AssociationConfig, CloseReason, Event, PathChange};
 use anabranch_types::Rate;
 use anabranch_wire::chunk::kind;
 
@@ -66,6 +66,19 @@ fn hole_on_the_only_path_shrinks_packets() {
     for (ipv6, size, seconds) in HOLES {
         let pair = paths(&[5], ipv6).connected();
         assert_goes_on(pair, &[5], &[0], size, seconds);
+    }
+}
+
+/// With the 29 bytes of a seal, packets have the 1,280 bytes that every IPv6 path carries.
+#[test]
+fn packets_of_ipv6_below_a_lower_layer_fit_its_smallest_mtu() {
+    for seconds in [0, 4] {
+        let below_a_seal = |config: &mut AssociationConfig| {
+            config.mtu -= 29;
+            config.lower_layer_overhead = 29;
+        };
+        let pair = paths(&[5], true).with(below_a_seal).connected();
+        assert_goes_on(pair, &[5], &[0], 1_280 - 29, seconds);
     }
 }
 
