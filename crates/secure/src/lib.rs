@@ -13,6 +13,7 @@ mod error;
 mod handshake;
 mod identity;
 mod index;
+mod key_log;
 mod keys;
 mod number;
 mod packet;
@@ -29,6 +30,7 @@ pub use identity::{
     KeyParseError, PrivateKey, PublicKey, Trust, UntrustedKey, raw_key_configs, raw_key_name,
 };
 pub use index::Index;
+pub use key_log::{KeyLog, KeyLogError};
 pub use keys::SealError;
 pub use number::SpaceId;
 pub use packet::{DATA_HEADER_LEN, OVERHEAD, ParseError, TAG_LEN};

@@ -4,6 +4,7 @@ mod attacks;
 mod data;
 mod handshake;
 mod identity;
+mod key_log;
 mod versions;
 
 use std::collections::{BTreeMap, BTreeSet};
