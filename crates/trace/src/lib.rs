@@ -18,6 +18,7 @@ pub mod idle;
 pub mod log;
 pub mod segment;
 
+pub use anabranch_secure::{KeyLog, KeyLogError};
 pub use capture::{Capture, CaptureError, Frame, frames};
 pub use conversation::{Conversation, Direction, Row, conversations};
 pub use segment::Segment;

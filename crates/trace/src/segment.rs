@@ -6,11 +6,13 @@ mod tcp;
 use core::net::IpAddr;
 use core::ops::Range;
 
+use anabranch_secure::KeyLog;
 use anabranch_types::VerificationTag;
 use etherparse::{
     EtherType, IpNumber, LaxIpPayloadSlice, LaxNetSlice, LaxSlicedPacket, TransportSlice, UdpHeader,
 };
 
+use self::sctp::Checksum;
 use crate::capture::{Frame, Link};
 
 /// UDP port of SCTP encapsulation (RFC 6951 §5.1).
@@ -65,9 +67,19 @@ pub struct Acknowledgement {
 }
 
 impl Segment {
-    /// Parses the segment in frame `number`; `None` if the frame contains neither SCTP nor TCP.
+    /// Parses the segment in frame `number`; `None` if the frame contains neither SCTP nor TCP in the clear.
     #[must_use]
     pub fn of(number: usize, frame: &Frame) -> Option<Self> {
+        Self::parse(number, frame, None)
+    }
+
+    /// The same, also if the packet is in a sealed datagram that `keys` open. Pass frames in the order of the capture.
+    #[must_use]
+    pub fn opened(number: usize, frame: &Frame, keys: &mut KeyLog) -> Option<Self> {
+        Self::parse(number, frame, Some(keys))
+    }
+
+    fn parse(number: usize, frame: &Frame, keys: Option<&mut KeyLog>) -> Option<Self> {
         let sliced = slice(frame)?;
         let (from, to) = addresses(sliced.net.as_ref()?)?;
         let payload = sliced.ip_payload()?;
@@ -79,10 +91,23 @@ impl Segment {
             Some(TransportSlice::Tcp(tcp)) => tcp::parse(tcp, length),
             Some(TransportSlice::Udp(udp)) => {
                 let known = [udp.source_port(), udp.destination_port()].contains(&SCTP_OVER_UDP);
-                sctp::parse(udp.payload(), length.saturating_sub(UdpHeader::LEN), known)?
+                match keys.and_then(|keys| keys.open(udp.payload())) {
+                    Some(packet) => sctp::parse(&packet, packet.len(), Checksum::Unneeded)?,
+                    None => {
+                        let length = length.saturating_sub(UdpHeader::LEN);
+                        let checksum = if known {
+                            Checksum::OrZero
+                        } else {
+                            Checksum::Correct
+                        };
+                        sctp::parse(udp.payload(), length, checksum)?
+                    }
+                }
             }
             Some(_) => return None,
-            None if payload.ip_number == IpNumber::SCTP => sctp::parse(payload.payload, length, true)?,
+            None if payload.ip_number == IpNumber::SCTP => {
+                sctp::parse(payload.payload, length, Checksum::Unneeded)?
+            }
             None => return None,
         };
         Some(Self {

@@ -40,7 +40,12 @@ pub(crate) const CRATES: &[Rule] = &[
     rule(
         3,
         "anabranch-trace",
-        &["anabranch-types", "anabranch-wire", "anabranch-policy"],
+        &[
+            "anabranch-types",
+            "anabranch-wire",
+            "anabranch-policy",
+            "anabranch-secure",
+        ],
     ),
     rule(
         4,

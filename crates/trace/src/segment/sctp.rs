@@ -9,14 +9,32 @@ use anabranch_wire::{Chunk, GapBlock, Packet, RawChunk};
 
 use super::{Acknowledgement, Parsed, Protocol};
 
-/// Parses a packet of `length` bytes that starts with `bytes`. Unless it is `known` to be SCTP, its checksum must be
-/// correct. Of a truncated packet the captured chunks are parsed.
-pub(super) fn parse(bytes: &[u8], length: usize, known: bool) -> Option<Parsed> {
+/// Where the checksum is in the common header (RFC 9260 §3.1).
+const CHECKSUM: Range<usize> = 8..12;
+
+/// What must be true of the checksum of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Checksum {
+    /// Nothing: it is certain that this is SCTP, and a network card may compute the checksum after the capture.
+    Unneeded,
+    /// Correct or zero (RFC 9653). Of a packet that was captured in part it is unknown.
+    OrZero,
+    /// Correct: the packet may be of any protocol.
+    Correct,
+}
+
+/// Parses a packet of `length` bytes that starts with `bytes`. Of a truncated packet the captured chunks are parsed.
+pub(super) fn parse(bytes: &[u8], length: usize, checksum: Checksum) -> Option<Parsed> {
     let mut whole = Cow::Borrowed(bytes);
     if length > bytes.len() {
         whole.to_mut().resize(length, 0);
     }
-    let packet = if known {
+    let is_unverified = match checksum {
+        Checksum::Unneeded => true,
+        Checksum::OrZero => length > bytes.len() || bytes.get(CHECKSUM) == Some(&[0; 4]),
+        Checksum::Correct => false,
+    };
+    let packet = if is_unverified {
         Packet::parse_unverified(&whole).ok()?
     } else {
         Packet::parse(&whole).ok()?

@@ -53,6 +53,17 @@ fn sctp_over_udp_is_parsed_and_gap_blocks_wrap() {
     assert_eq!(segment.label, format!("SACK {} [1–2]", u32::MAX));
 }
 
+/// Sealed datagrams without their keys look like anything.
+#[test]
+fn known_udp_port_needs_a_checksum_that_is_correct_or_zero() {
+    let of = |packet: &[u8]| Segment::of(1, &frame(Link::Ip, in_udp(9_899, packet)));
+    let mut other = sack();
+    other[8] ^= 1;
+    assert!(of(&other).is_none());
+    other[8..12].fill(0);
+    assert!(of(&other).is_some());
+}
+
 #[test]
 fn sctp_on_other_udp_port_needs_a_correct_checksum() {
     assert!(Segment::of(1, &frame(Link::Ip, in_udp(4_000, &sack()))).is_some());
@@ -69,6 +80,7 @@ fn truncated_sctp_packet_yields_captured_chunks() {
     data.extend(77u32.to_be_bytes());
     data.resize(116, 0);
     packet.extend(data);
+    packet[8..12].fill(0);
     let frame_of = |kept: usize| {
         let mut bytes = in_udp(9_899, &packet);
         bytes.truncate(bytes.len() - packet.len() + kept);
