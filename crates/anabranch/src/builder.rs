@@ -10,7 +10,7 @@ use anabranch_io::{RawSocket, Socket, expand_wildcard, mtus};
 use anabranch_policy::catalog::PathMtuChoice;
 use anabranch_proto::{self as proto, AssociationConfig, EndpointConfig};
 use anabranch_secure::rustls::pki_types::ServerName;
-use anabranch_secure::rustls::{ClientConfig, ServerConfig};
+use anabranch_secure::rustls::{ClientConfig, KeyLog, ServerConfig};
 use anabranch_secure::{PrivateKey, PublicKey, Trust};
 
 #[cfg(target_os = "linux")]
@@ -188,6 +188,14 @@ impl EndpointBuilder {
     #[must_use]
     pub fn tls_server(mut self, config: ServerConfig) -> Self {
         self.security.server = Some(config);
+        self
+    }
+
+    /// Writes the secrets of all sessions to `log`, so that `anabranch trace --keys` can open captures of their packets. Who has them can
+    /// read what was sent. `rustls::KeyLogFile` writes them to the file that the environment variable `SSLKEYLOGFILE` names.
+    #[must_use]
+    pub fn key_log(mut self, log: Arc<dyn KeyLog>) -> Self {
+        self.security.key_log = Some(log);
         self
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anabranch_secure::rustls::crypto::aws_lc_rs::default_provider;
 use anabranch_secure::rustls::pki_types::ServerName;
-use anabranch_secure::rustls::{self, ClientConfig, ServerConfig};
+use anabranch_secure::rustls::{self, ClientConfig, KeyLog, ServerConfig};
 use anabranch_secure::{self as secure, HandshakeError, PrivateKey, PublicKey, Trust};
 use anabranch_types::{ChannelId, PathAddr};
 
@@ -23,6 +23,7 @@ pub(crate) struct Security {
     pub(crate) trust: Option<Trust>,
     pub(crate) client: Option<(ClientConfig, ServerName<'static>)>,
     pub(crate) server: Option<ServerConfig>,
+    pub(crate) key_log: Option<Arc<dyn KeyLog>>,
 }
 
 impl Security {
@@ -42,6 +43,7 @@ impl Security {
             trust,
             mut client,
             mut server,
+            key_log,
         } = self;
         let has_keys = identity.is_some() || trust.is_some();
         let has_tls = client.is_some() || server.is_some();
@@ -63,6 +65,14 @@ impl Security {
             server = Some(accepting);
             own_key = Some(identity.public_key());
             config.secret = identity.endpoint_secret();
+        }
+        if let Some(log) = key_log {
+            if let Some((client, _)) = &mut client {
+                client.key_log = Arc::clone(&log);
+            }
+            if let Some(server) = &mut server {
+                server.key_log = log;
+            }
         }
         config.server = server.filter(|_| listens).map(Arc::new);
         Ok(Some(Seal::new(config, client, own_key)))

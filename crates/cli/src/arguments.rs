@@ -153,6 +153,7 @@ Exit codes: 0 printed, 1 cannot write, 2 unknown profile.";
 const FLOW_EXAMPLES: &str = "\
 Examples:
   anabranch trace flow big.pcapng
+  anabranch trace flow big.pcapng --keys secrets.txt
           in the terminal
   anabranch trace flow big.pcapng --from 2s --to 2500ms --svg loss.svg
           half a second as SVG for a browser: pointing at an acknowledgement highlights what it acknowledges
@@ -518,6 +519,10 @@ pub(crate) struct CaptureFile {
     /// Capture file (pcap or pcapng), or - for standard input
     #[arg(value_name = "CAPTURE")]
     pub(crate) file: PathBuf,
+
+    /// Open encrypted packets with the secrets in this file, which `send` and `recv` have written if SSLKEYLOGFILE named it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keys: Option<PathBuf>,
 }
 
 /// Capture file and conversation.

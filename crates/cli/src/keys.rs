@@ -1,11 +1,14 @@
 //! Keys of the program: from a file, from the folder of its configuration, or from the command line; and how endpoints use them.
 
+use std::env;
 use std::fs;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anabranch::io::expand_wildcard;
+use anabranch::rustls::KeyLogFile;
 use anabranch::{EndpointBuilder, PrivateKey, PublicKey};
 use etcetera::BaseStrategy as _;
 
@@ -118,8 +121,29 @@ impl SenderKeys {
     }
 }
 
+/// The environment variable that names a file for the secrets of sessions, as browsers have it.
+const KEY_LOG: &str = "SSLKEYLOGFILE";
+
+/// A warning if secrets are written to a file.
+pub(crate) fn key_log_warning() -> Option<String> {
+    let file = env::var_os(KEY_LOG)?;
+    Some(format!(
+        "{KEY_LOG} is set: who has {} can read what is sent",
+        Path::new(&file).display()
+    ))
+}
+
+/// An endpoint that writes its secrets to the file of [`KEY_LOG`], if that is set.
+fn logging(builder: EndpointBuilder) -> EndpointBuilder {
+    match env::var_os(KEY_LOG) {
+        Some(_) => builder.key_log(Arc::new(KeyLogFile::new())),
+        None => builder,
+    }
+}
+
 /// An endpoint with the keys of a receiver, or in the clear.
 pub(crate) fn receive_by(builder: EndpointBuilder, keys: &ReceiverKeys) -> EndpointBuilder {
+    let builder = logging(builder);
     match keys {
         ReceiverKeys::Insecure => builder.insecure(),
         ReceiverKeys::Sealed { own, allowed } => {
@@ -134,6 +158,7 @@ pub(crate) fn receive_by(builder: EndpointBuilder, keys: &ReceiverKeys) -> Endpo
 
 /// An endpoint with the keys of a sender, or in the clear. While the receiver's key is not known, nothing may be sent.
 pub(crate) fn send_by(builder: EndpointBuilder, keys: &SenderKeys) -> EndpointBuilder {
+    let builder = logging(builder);
     let (builder, own) = match keys {
         SenderKeys::Insecure => return builder.insecure(),
         SenderKeys::Trusted { own, receivers, .. } => {

@@ -40,7 +40,8 @@ pub(crate) async fn run(
     let source = interrupt.or(on_thread(move || open(&file))).await?;
     let remotes = interrupt.or(resolve(&arguments.to)).await?;
     let Opened { sockets, warnings } = sockets(arguments.from.as_ref(), &remotes)?;
-    for text in &warnings {
+    let key_log = keys::key_log_warning().filter(|_| !keys.is_insecure());
+    for text in warnings.iter().chain(&key_log) {
         warn(text, &**reporter);
     }
     let log = arguments.log.as_deref();

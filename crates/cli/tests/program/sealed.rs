@@ -1,9 +1,11 @@
 //! Encrypted transfers: keys, the address that the receiver prints, and keys that are not accepted.
 
 use std::io::Write as _;
+use std::net::{SocketAddr, UdpSocket};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 
 use tempfile::TempDir;
 
@@ -283,4 +285,115 @@ fn user_at_a_terminal_is_asked_about_a_new_key() {
     let (code, shown) = send_at_a_terminal(&receiver, "y\n");
     assert_eq!(code, Some(0), "{shown}");
     assert_eq!(receiver.names(), ["a"]);
+}
+
+/// A host on the way, which records all datagrams as a raw IP capture.
+struct Relay {
+    address: SocketAddr,
+    frames: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Relay {
+    /// Passes datagrams on to `server`, and its answers back. Ends with the test.
+    fn start(server: SocketAddr) -> Self {
+        let near = Arc::new(UdpSocket::bind("127.0.0.1:0").unwrap());
+        let far = Arc::new(UdpSocket::bind("127.0.0.1:0").unwrap());
+        far.connect(server).unwrap();
+        let address = near.local_addr().unwrap();
+        // The file header of pcap: microseconds, raw IP (link type 101).
+        let mut header = Vec::new();
+        for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101] {
+            header.extend(word.to_le_bytes());
+        }
+        let frames = Arc::new(Mutex::new(header));
+        let client = Arc::new(Mutex::new(None));
+        for is_request in [true, false] {
+            let [near, far] = [&near, &far].map(Arc::clone);
+            let (frames, client) = (Arc::clone(&frames), Arc::clone(&client));
+            std::thread::spawn(move || {
+                let mut buffer = vec![0; 65_536];
+                let mut socket = if is_request {
+                    near.recv_from(&mut buffer)
+                } else {
+                    far.recv_from(&mut buffer)
+                };
+                while let Ok((length, from)) = socket {
+                    let datagram = &buffer[..length];
+                    if is_request {
+                        *client.lock().unwrap() = Some(from);
+                    }
+                    let ports = if is_request {
+                        [from.port(), address.port()]
+                    } else {
+                        [address.port(), 1]
+                    };
+                    record(&mut frames.lock().unwrap(), ports, datagram);
+                    // A datagram that nobody takes is lost.
+                    let _ = match (is_request, *client.lock().unwrap()) {
+                        (true, _) => far.send(datagram),
+                        (false, Some(client)) => near.send_to(datagram, client),
+                        (false, None) => Ok(0),
+                    };
+                    socket = if is_request {
+                        near.recv_from(&mut buffer)
+                    } else {
+                        far.recv_from(&mut buffer)
+                    };
+                }
+            });
+        }
+        Self { address, frames }
+    }
+}
+
+/// Appends a packet of pcap with headers of IPv4 and UDP.
+fn record(frames: &mut Vec<u8>, ports: [u16; 2], datagram: &[u8]) {
+    let length = 28 + datagram.len();
+    for word in [0, 0, length as u32, length as u32] {
+        frames.extend(word.to_le_bytes());
+    }
+    frames.extend([0x45, 0]);
+    frames.extend((length as u16).to_be_bytes());
+    frames.extend([0, 0, 0, 0, 64, 17, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1]);
+    frames.extend(ports.iter().flat_map(|port| port.to_be_bytes()));
+    frames.extend(((length - 20) as u16).to_be_bytes());
+    frames.extend([0, 0]);
+    frames.extend(datagram);
+}
+
+#[test]
+fn capture_of_a_transfer_is_opened_by_its_keys() {
+    let receiver = Receiver::start("127.0.0.1", &[]);
+    let (key, server) = receiver.to.split_once('@').unwrap();
+    let relay = Relay::start(server.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "a", 100_000);
+    let [secrets, capture] = ["secrets.txt", "capture.pcap"].map(|name| folder.path().join(name));
+    let sent = anabranch()
+        .env("SSLKEYLOGFILE", &secrets)
+        .args([
+            "send",
+            path.to_str().unwrap(),
+            "--to",
+            &format!("{key}@{}", relay.address),
+        ])
+        .output()
+        .unwrap();
+    let errors = String::from_utf8(sent.stderr).unwrap();
+    assert_eq!(sent.status.code(), Some(0), "{errors}");
+    assert!(errors.contains("SSLKEYLOGFILE is set"), "{errors}");
+    std::fs::write(&capture, &*relay.frames.lock().unwrap()).unwrap();
+    let [secrets, capture] = [&secrets, &capture].map(|path| path.to_str().unwrap());
+
+    let flow = run(&["trace", "flow", capture, "--keys", secrets]);
+    let text = String::from_utf8(flow.stdout).unwrap();
+    for chunk in ["INIT", "COOKIE ECHO", "DATA", "SACK", "SHUTDOWN COMPLETE"] {
+        assert!(text.contains(chunk), "no {chunk} in {text}");
+    }
+    let refused = run(&["trace", "flow", capture]);
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert!(error.contains("--keys FILE opens what is encrypted"), "{error}");
+    assert_eq!(refused.status.code(), Some(2));
+    let wrong = run(&["trace", "list", capture, "--keys", capture]);
+    assert_eq!(wrong.status.code(), Some(2));
 }

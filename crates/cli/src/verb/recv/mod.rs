@@ -103,7 +103,7 @@ fn receiver_keys(arguments: &RecvArguments, reporter: &dyn Reporter) -> Result<R
         return Ok(ReceiverKeys::Insecure);
     }
     let (keys, warning) = ReceiverKeys::load(arguments.key.as_deref(), arguments.allow.clone())?;
-    if let Some(message) = &warning {
+    for message in warning.iter().chain(&keys::key_log_warning()) {
         reporter.report(&Event::Warning {
             transfer: None,
             path: None,

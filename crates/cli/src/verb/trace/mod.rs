@@ -3,15 +3,15 @@
 mod json;
 mod text;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, IsTerminal as _, Read};
 use std::path::Path;
 
 use anabranch_lab::file::write;
 use anabranch_trace::flow::{View, draw_svg, draw_text};
-use anabranch_trace::{Conversation, Segment, conversations, frames};
+use anabranch_trace::{Conversation, KeyLog, Segment, conversations, frames};
 
-use crate::arguments::{Capture, FlowArguments, TraceVerb};
+use crate::arguments::{Capture, CaptureFile, FlowArguments, TraceVerb};
 use crate::failure::Failure;
 use crate::output::print;
 use crate::same_file::is_same_file;
@@ -22,7 +22,7 @@ const WIDTH: usize = 160;
 /// Runs the command on a capture. If the capture is truncated, shows everything before that point and reports the
 /// error.
 pub(crate) fn run(verb: &TraceVerb) -> Result<(), Failure> {
-    let (all, broken) = read(&verb.capture().file)?;
+    let (all, broken) = read(verb.capture())?;
     if all.is_empty()
         && let Some(broken) = broken
     {
@@ -110,7 +110,8 @@ fn chosen(capture: &Capture, mut all: Vec<Conversation>) -> Result<Conversation,
     };
     let Some(index) = index else {
         let there = match count {
-            0 => "no SCTP and no TCP".to_owned(),
+            0 if capture.whole.keys.is_some() => "no SCTP and no TCP that these keys open".to_owned(),
+            0 => "no SCTP and no TCP in the clear; --keys FILE opens what is encrypted".to_owned(),
             1 => "one conversation".to_owned(),
             count => format!("{count} conversations; `anabranch trace list` shows them"),
         };
@@ -121,7 +122,9 @@ fn chosen(capture: &Capture, mut all: Vec<Conversation>) -> Result<Conversation,
 }
 
 /// Reads the conversations of a file, with an error if the file is truncated.
-fn read(file: &Path) -> Result<(Vec<Conversation>, Option<Failure>), Failure> {
+fn read(arguments: &CaptureFile) -> Result<(Vec<Conversation>, Option<Failure>), Failure> {
+    let file = &*arguments.file;
+    let mut keys = arguments.keys.as_deref().map(read_keys).transpose()?;
     let shown = file.display();
     let source: Box<dyn Read + Send> = if file == Path::new("-") {
         Box::new(io::stdin())
@@ -136,11 +139,21 @@ fn read(file: &Path) -> Result<(Vec<Conversation>, Option<Failure>), Failure> {
     let capture = frames(source).map_err(|error| Failure::Usage(format!("{shown}: {error}")))?;
     let segments = (1..)
         .zip(&capture.frames)
-        .filter_map(|(number, frame)| Segment::of(number, frame));
+        .filter_map(|(number, frame)| match &mut keys {
+            Some(keys) => Segment::opened(number, frame, keys),
+            None => Segment::of(number, frame),
+        });
     let all = conversations(segments.collect());
     let broken = capture.error.map(|error| match all.is_empty() {
         true => Failure::Usage(format!("{shown}: {error}, and nothing to show stands before")),
         false => Failure::Usage(format!("{shown}: {error}; what stands before is shown")),
     });
     Ok((all, broken))
+}
+
+fn read_keys(file: &Path) -> Result<KeyLog, Failure> {
+    let shown = file.display();
+    let text = fs::read_to_string(file);
+    let text = text.map_err(|error| Failure::Usage(format!("cannot read {shown}: {error}")))?;
+    KeyLog::parse(&text).map_err(|error| Failure::Usage(format!("{shown}: {error}")))
 }
