@@ -220,7 +220,7 @@ fn complete_handshakes_answer_repetitions_up_to_a_limit() {
     // The connections stay, and the last ones answer.
     let answered = |pair: &mut Pair, number: u8| {
         let of_client = |sent: &&Sent| sent.to == SERVER && sent.path == path(number);
-        let last = pair.log.iter().filter(of_client).next_back().cloned().unwrap();
+        let last = pair.log.iter().rfind(of_client).cloned().unwrap();
         assert_eq!(last.datagram[0], 0x85);
         let received = pair.deliver(&last);
         pair.settle();
@@ -305,6 +305,27 @@ fn forged_packets_are_dropped_and_change_nothing() {
         assert_eq!(pair.deliver(&forged), Err(Dropped::Forged));
     }
     assert!(pair.deliver(&packet).is_ok());
+}
+
+#[test]
+fn million_forged_packets_leave_the_connection_as_it_was() {
+    let mut pair = Pair::connected();
+    let genuine = pair.sealed(CLIENT, 0, &[7; 36]);
+    let mut rng = Seed(6).rng();
+    for number in 0..1_000_000_u32 {
+        let mut forged = genuine.clone();
+        // A space, a phase and a number that nobody has used, and a payload that nobody has sealed.
+        forged[0] = rng.below(0x80) as u8;
+        rng.fill(&mut forged[9..]);
+        let received = pair.ends[SERVER].handle_datagram(pair.now, path(0).reversed(), &mut forged);
+        assert_eq!(received, Err(Dropped::Forged), "{number}");
+    }
+    assert!(pair.ends[SERVER].poll_transmit(pair.now).is_none());
+    assert!(pair.ends[SERVER].poll_event().is_none());
+    assert!(pair.deliver(&to_server(genuine)).is_ok());
+    pair.send(SERVER, 0, b"answer");
+    pair.settle();
+    assert_eq!(pair.payloads[CLIENT].len(), 1);
 }
 
 #[test]
