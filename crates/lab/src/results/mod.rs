@@ -6,7 +6,7 @@ mod parquet;
 mod read;
 mod series;
 mod table;
-mod tables;
+pub mod tables;
 mod write;
 
 use std::sync::Arc;

@@ -8,7 +8,8 @@ use crate::plan::Selection;
 use crate::run::{Bucket, TimeSeriesRow};
 
 /// One row for each completed run: its point, its setting, and its metrics.
-pub(super) fn runs(results: &Results<'_>) -> Table {
+#[must_use]
+pub fn runs(results: &Results<'_>) -> Table {
     let done: Vec<&Run<'_>> = results.runs.iter().filter(|run| run.outcome.is_ok()).collect();
     let mut table = places(results, done.iter().copied());
     table.words("setting", done.iter().map(|run| run.setting.clone()));
@@ -60,7 +61,8 @@ fn places<'r>(results: &Results<'_>, runs: impl Iterator<Item = &'r Run<'r>> + C
 }
 
 /// One row for each point of each series of the figure's metrics: statistics over the seeds.
-pub(super) fn summary(results: &Results<'_>) -> Table {
+#[must_use]
+pub fn summary(results: &Results<'_>) -> Table {
     let metrics = results.plan.figure.y.all().iter();
     let all: Vec<SeriesSet> = metrics.map(|metric| SeriesSet::of(results, metric)).collect();
     let points: Vec<_> = all
@@ -104,7 +106,8 @@ pub(super) fn summary(results: &Results<'_>) -> Table {
 }
 
 /// One row for each bucket of each histogram.
-pub(super) fn histograms(results: &Results<'_>) -> Table {
+#[must_use]
+pub fn histograms(results: &Results<'_>) -> Table {
     let mut rows: Vec<(&Run<'_>, &str, Bucket)> = Vec::new();
     for run in &results.runs {
         let histograms = run.record().into_iter().flat_map(|record| &record.histograms);
@@ -129,7 +132,8 @@ fn time_series_column(column: &str) -> &str {
 }
 
 /// One row for each path and sampling time.
-pub(super) fn time_series(results: &Results<'_>) -> Table {
+#[must_use]
+pub fn time_series(results: &Results<'_>) -> Table {
     let mut rows: Vec<(&Run<'_>, &TimeSeriesRow)> = Vec::new();
     for run in &results.runs {
         let series = run.record().into_iter().flat_map(|record| &record.time_series);
@@ -162,7 +166,8 @@ pub(super) fn time_series(results: &Results<'_>) -> Table {
 }
 
 /// One row for each check.
-pub(super) fn findings(results: &Results<'_>) -> Table {
+#[must_use]
+pub fn findings(results: &Results<'_>) -> Table {
     let findings = || results.findings.iter();
     let mut table = Table::default();
     table.words("claim", findings().map(|finding| finding.claim.clone()));

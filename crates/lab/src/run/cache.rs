@@ -13,10 +13,10 @@ use super::Record;
 use crate::file;
 use crate::plan::{BackendPlan, Point};
 
-/// A folder of cached results.
+/// A folder of cached results, or none.
 #[derive(Clone, Debug)]
 pub struct Cache {
-    folder: PathBuf,
+    folder: Option<PathBuf>,
     build: String,
 }
 
@@ -26,8 +26,17 @@ impl Cache {
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>, build: impl Into<String>) -> Self {
         Self {
-            folder: folder.into(),
+            folder: Some(folder.into()),
             build: build.into(),
+        }
+    }
+
+    /// A cache that stores nothing: every point is run.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self {
+            folder: None,
+            build: String::new(),
         }
     }
 
@@ -38,7 +47,16 @@ impl Cache {
     ///
     /// Fails if the executable cannot be read.
     pub fn this_build(stamp: &str) -> io::Result<String> {
-        let mut program = fs::read(std::env::current_exe()?)?;
+        Self::build_of(&std::env::current_exe()?, stamp)
+    }
+
+    /// Identifies the program or library in `file`, as [`Cache::this_build`] does the running program.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
+    pub fn build_of(file: &Path, stamp: &str) -> io::Result<String> {
+        let mut program = fs::read(file)?;
         blank(&mut program, stamp.as_bytes(), 0);
         blank(&mut program, BUILD_ID, BUILD_ID_BYTES);
         Ok(hex(&Sha256::digest(program)))
@@ -61,14 +79,14 @@ impl Cache {
     /// Returns the results stored under `key`; `None` if they are missing or unreadable.
     #[must_use]
     pub fn find(&self, key: &str) -> Option<Record> {
-        let bytes = fs::read(self.file(key)).ok()?;
+        let bytes = fs::read(self.file(key)?).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
     /// Whether results are stored under `key`, readable or not.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
-        self.file(key).is_file()
+        self.file(key).is_some_and(|file| file.is_file())
     }
 
     /// Stores results atomically.
@@ -77,7 +95,10 @@ impl Cache {
     ///
     /// Fails if the folder or the file cannot be written.
     pub fn store(&self, key: &str, record: &Record) -> io::Result<()> {
-        file::write(&self.file(key), &serde_json::to_vec(record)?)
+        match self.file(key) {
+            Some(file) => file::write(&file, &serde_json::to_vec(record)?),
+            None => Ok(()),
+        }
     }
 
     /// Creates the folder and checks that files can be written, so that an error is reported before hours of work.
@@ -86,19 +107,22 @@ impl Cache {
     ///
     /// Fails if the folder cannot be created or is not writable.
     pub fn prepare(&self) -> io::Result<()> {
-        fs::create_dir_all(&self.folder)?;
-        tempfile::tempfile_in(&self.folder).map(drop)
+        let Some(folder) = &self.folder else {
+            return Ok(());
+        };
+        fs::create_dir_all(folder)?;
+        tempfile::tempfile_in(folder).map(drop)
     }
 
-    /// Returns the folder of the cache.
+    /// Returns the folder of the cache, if it has one.
     #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
     }
 
-    fn file(&self, key: &str) -> PathBuf {
+    fn file(&self, key: &str) -> Option<PathBuf> {
         let (shelf, _) = key.split_at(key.len().min(2));
-        self.folder.join(shelf).join(format!("{key}.json"))
+        Some(self.folder()?.join(shelf).join(format!("{key}.json")))
     }
 }
 

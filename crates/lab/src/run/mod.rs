@@ -21,6 +21,7 @@ use core::time::Duration;
 
 use anabranch_sim::{Side, Simulation, Transport};
 use anabranch_types::{Instant, Seed};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use cache::Cache;
@@ -35,7 +36,7 @@ use measure::{Snapshot, Window, completed};
 use samples::Samples;
 
 /// Why a point has no result.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, Error, Serialize)]
 pub enum RunError {
     /// The two ends could not establish an association, or lost it.
     #[error("the association was not established, or it ended before the measuring began")]

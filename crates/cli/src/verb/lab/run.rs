@@ -107,7 +107,7 @@ impl Context {
             Cache::this_build(crate::COMMIT).map_err(Failure::work)?,
         );
         cache.prepare().map_err(|error| {
-            let folder = cache.folder().display();
+            let folder = arguments.cache.display();
             Failure::work(format!(
                 "cannot write to the cache {folder}: {error}; choose another folder with --cache"
             ))
