@@ -39,6 +39,10 @@ install-sockets: ## build and install the sockets library (PREFIX=/usr/local DES
 	$(CARGO) build --release --package anabranch-capi
 	PREFIX="$(or $(PREFIX),/usr/local)" DESTDIR="$(DESTDIR)" scripts/install-sockets
 
+.PHONY: wheel
+wheel: setup ## build the Python package as a wheel in target/wheels
+	@scripts/wheel build
+
 .PHONY: figures
 figures: ## run and report all simulated experiments, update docs/claims.md; takes hours, resumable (ARGS=--quick)
 	$(CARGO) build --release --package anabranch-cli
@@ -66,6 +70,10 @@ test: setup ## run all tests and doc tests
 .PHONY: interop
 interop: setup ## run interoperability tests with dcsctp, sctp-proto, usrsctp, pion, aiortc
 	$(CARGO) test --package anabranch-interop
+
+.PHONY: wheel-test
+wheel-test: setup ## test the Python package, installed into a fresh environment
+	@scripts/wheel test
 
 .PHONY: randomized
 randomized: ## run randomized simulations of two hosts (N=20000)

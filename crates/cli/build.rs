@@ -7,7 +7,6 @@ use std::process::Command;
 const DIGITS: usize = 12;
 
 fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
     let here = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default());
     let commit = packaged(&here).or_else(|| checked_out(&here));
     let commit: String = commit.unwrap_or_default().chars().take(DIGITS).collect();
@@ -35,7 +34,8 @@ fn checked_out(here: &Path) -> Option<String> {
         let output = output.ok().filter(|output| output.status.success())?;
         Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
     };
-    if git(&["rev-parse", "--show-prefix"])? != "crates/cli/" {
+    let folder = here.file_name()?.to_str()?;
+    if git(&["rev-parse", "--show-prefix"])? != format!("crates/{folder}/") {
         return None;
     }
     // A commit moves the branch that HEAD names, or HEAD itself.

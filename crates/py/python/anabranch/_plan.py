@@ -1,0 +1,245 @@
+"""A plan: what is compared, varied, measured and checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, as_completed
+from functools import cache
+from pathlib import Path
+
+from . import _native
+from ._native import NativePlan, Progress, Results
+
+StrPath = str | os.PathLike[str]
+
+
+class Plan:
+    """A plan of an experiment, read and validated.
+
+    ``Plan.load`` reads a file, ``Plan.read`` a text. A plan does not change; it can be pickled.
+
+    Attributes
+    ----------
+    name : str
+        File name without extension.
+    title, claim, source : str
+        Title in one line, the claim to be checked, and where it was published.
+    variants : list of str
+        Names of the variants of the protocol that are compared.
+    axes : dict of str to list of str
+        Parameters that are varied, with their values.
+    digest : str
+        Digest of the plan in this size, without titles and claims.
+    """
+
+    def __init__(self, text: str, file: StrPath, quick: bool, changes: tuple[str, ...]) -> None:
+        self._arguments = (text, os.fspath(file), quick, changes)
+        self._native = NativePlan(os.fspath(file), text, quick, list(changes))
+
+    @classmethod
+    def load(
+        cls, file: StrPath, *, quick: bool = False, changes: Mapping[str, object] | None = None
+    ) -> Plan:
+        """Read the plan in a file.
+
+        Parameters
+        ----------
+        file : path-like
+            The TOML file.
+        quick : bool
+            Read the quick size, if the plan has one: shorter runs, fewer points and seeds.
+        changes : mapping of str to object, optional
+            Overrides, such as ``{"policies.cc": "lia", "repetitions": 4}``.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        PlanError
+            The plan is not valid. The message has file, line, and what was expected.
+        OSError
+            The file cannot be read.
+        """
+        return cls(Path(file).read_text(encoding="utf-8"), file, quick, _listed(changes))
+
+    @classmethod
+    def read(
+        cls,
+        text: str,
+        *,
+        name: str = "plan",
+        quick: bool = False,
+        changes: Mapping[str, object] | None = None,
+    ) -> Plan:
+        """Read a plan from its text.
+
+        Parameters
+        ----------
+        text : str
+            The plan as TOML.
+        name : str
+            Name of the plan, for messages and results.
+        quick, changes
+            As in `load`.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        PlanError
+            The plan is not valid.
+        """
+        return cls(text, f"{name}.toml", quick, _listed(changes))
+
+    @property
+    def name(self) -> str:
+        return self._native.name
+
+    @property
+    def title(self) -> str:
+        return self._native.title
+
+    @property
+    def claim(self) -> str:
+        return self._native.claim
+
+    @property
+    def source(self) -> str:
+        return self._native.source
+
+    @property
+    def digest(self) -> str:
+        return self._native.digest
+
+    @property
+    def variants(self) -> list[str]:
+        return self._native.variants
+
+    @property
+    def axes(self) -> dict[str, list[str]]:
+        return dict(self._native.axes)
+
+    def __len__(self) -> int:
+        """Return the number of runs: variants and references × values × seeds."""
+        return len(self._native.works)
+
+    def __repr__(self) -> str:
+        return f"<anabranch.Plan {self.name}: {len(self)} runs>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), self._arguments
+
+    def run(
+        self,
+        *,
+        jobs: int | None = None,
+        executor: Executor | None = None,
+        cache: StrPath | None = None,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> Results:
+        """Run the plan.
+
+        The interpreter's lock is released meanwhile. Ctrl-C ends the runs within moments and raises `KeyboardInterrupt`. The same
+        plan and version give the same results, byte for byte, with any number of jobs.
+
+        Parameters
+        ----------
+        jobs : int, optional
+            Number of threads; one for each core unless given.
+        executor : concurrent.futures.Executor, optional
+            Runs the plan instead of this process' threads, such as a ``ProcessPoolExecutor`` or the executor of a cluster. A task is
+            about one 64th of the work and uses one core. Workers of another version of this package are refused. Files that the plan
+            names must be found by the workers.
+        cache : path-like, optional
+            Folder in which each finished run is stored and found again by the same version of this package. Nothing is stored unless
+            given.
+        progress : callable, optional
+            Is called with a `Progress` at most ten times a second. An exception that it raises ends the runs.
+
+        Returns
+        -------
+        Results
+
+        Raises
+        ------
+        OSError
+            The cache cannot be written.
+        ValueError
+            Both `jobs` and `executor` are given.
+        RuntimeError
+            A worker of `executor` has another version of this package.
+        """
+        if executor is not None:
+            if jobs is not None:
+                raise ValueError("jobs= is the number of threads here; give the executor its number of workers instead")
+            return _run_on(executor, self, cache, progress)
+        return _native.run_all(self._native, jobs, _cache(cache), progress)
+
+
+# About this many tasks: enough for workers to end at about the same time, few enough that handing them out costs nothing.
+_BATCHES = 64
+
+
+def _batches(works: list[float]) -> list[list[int]]:
+    """Indices of runs in batches of about equal work, longest runs first."""
+    share = sum(works) / _BATCHES
+    batches: list[list[int]] = []
+    filled = float("inf")
+    for index in sorted(range(len(works)), key=lambda index: (-works[index], index)):
+        if filled >= share:
+            batches.append([])
+            filled = 0.0
+        batches[-1].append(index)
+        filled += works[index]
+    return batches
+
+
+def _work(plan: Plan, indices: list[int], cache: StrPath | None, build: str) -> bytes:
+    """Run a batch in a worker."""
+    if build != _build():
+        raise RuntimeError("this worker has another version of anabranch: install the same wheel on all workers")
+    return _native.run_some(plan._native, indices, _cache(cache))
+
+
+def _run_on(
+    executor: Executor, plan: Plan, cache: StrPath | None, progress: Callable[[Progress], object] | None
+) -> Results:
+    works = plan._native.works
+    tasks = {executor.submit(_work, plan, batch, cache, _build()): batch for batch in _batches(works)}
+    done: list[tuple[list[int], bytes]] = []
+    try:
+        for task in as_completed(tasks):
+            done.append((tasks[task], task.result()))
+            if progress is not None:
+                finished = [index for batch, _ in done for index in batch]
+                work = sum(works[index] for index in finished)
+                progress(Progress(len(finished), len(works), 0, work, sum(works)))
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        raise
+    return _native.results_of(plan._native, done)
+
+
+def _listed(changes: Mapping[str, object] | None) -> tuple[str, ...]:
+    """Overrides as ``key=value``, with booleans as TOML writes them."""
+
+    def text(value: object) -> str:
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    return tuple(f"{key}={text(value)}" for key, value in (changes or {}).items())
+
+
+@cache
+def _build() -> str:
+    """Identify this version of the package by the digest of its native module."""
+    return _native.build_of(str(_native.__file__))
+
+
+def _cache(folder: StrPath | None) -> tuple[str, str] | None:
+    return None if folder is None else (os.fspath(folder), _build())
