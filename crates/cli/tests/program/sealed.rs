@@ -387,7 +387,7 @@ fn capture_of_a_transfer_is_opened_by_its_keys() {
 
     let flow = run(&["trace", "flow", capture, "--keys", secrets]);
     let text = String::from_utf8(flow.stdout).unwrap();
-    for chunk in ["INIT", "COOKIE ECHO", "DATA", "SACK", "SHUTDOWN COMPLETE"] {
+    for chunk in ["INIT", "COOKIE-ECHO", "DATA", "SACK", "SHUTDOWN-COMPLETE"] {
         assert!(text.contains(chunk), "no {chunk} in {text}");
     }
     let refused = run(&["trace", "flow", capture]);
