@@ -187,19 +187,6 @@ def test_exception_of_the_progress_function_ends_the_runs():
         ab.Plan.read(PLAN, changes=LONG).run(progress=fail)
 
 
-def test_other_threads_run_meanwhile(plan):
-    # The progress function takes the lock of the interpreter, which another thread can have only while it is released.
-    ticks = []
-    stop = threading.Event()
-    clock = threading.Thread(target=lambda: [ticks.append(1) for _ in iter(stop.is_set, True)])
-    clock.start()
-    before = len(ticks)
-    plan.run(jobs=1)
-    stop.set()
-    clock.join()
-    assert len(ticks) > before
-
-
 def test_example_of_the_readme(monkeypatch):
     _, _, rest = (ROOT / "README.md").read_text().partition("<!-- python: a test runs this -->\n```python\n")
     code, _, _ = rest.partition("```")
