@@ -43,6 +43,29 @@ install-sockets: ## build and install the sockets library (PREFIX=/usr/local DES
 wheel: setup ## build the Python package as a wheel in target/wheels
 	@scripts/wheel build
 
+.PHONY: static
+static: ## build the program as a static binary in target/packages/static
+	@scripts/package static
+
+.PHONY: deb
+deb: ## build Debian packages of the program and of the sockets library in target/packages
+	@scripts/package deb
+
+.PHONY: image
+image: ## build a container image with the program alone in target/packages (as root; installs buildah)
+	@scripts/package image
+
+.PHONY: sbom
+sbom: ## write the bill of materials (CycloneDX) of the program into target/packages
+	@scripts/package sbom
+
+.PHONY: crates
+crates: ## package all crates as for publication and build them from these packages
+	@scripts/package crates
+
+.PHONY: packages
+packages: static deb image sbom crates wheel ## build all packages
+
 .PHONY: figures
 figures: ## run and report all simulated experiments, update docs/claims.md; takes hours, resumable (ARGS=--quick)
 	$(CARGO) build --release --package anabranch-cli
@@ -74,6 +97,10 @@ interop: setup ## run interoperability tests with dcsctp, sctp-proto, usrsctp, p
 .PHONY: wheel-test
 wheel-test: setup ## test the Python package, installed into a fresh environment
 	@scripts/wheel test
+
+.PHONY: package-test
+package-test: ## install the packages into an empty Debian and run them, as root (installs mmdebstrap)
+	@scripts/package-test
 
 .PHONY: randomized
 randomized: ## run randomized simulations of two hosts (N=20000)
@@ -161,11 +188,13 @@ doc: ## build the API documentation; warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib --no-deps --quiet
 
 .PHONY: docs
-docs: ## generate docs/policies.md, docs/claims.md and docs/conformance.md
+docs: ## generate docs/policies.md, docs/claims.md, docs/plan.schema.json and docs/conformance.md
 	$(CARGO) run --quiet $(PROFILE) --package anabranch-cli --bin anabranch -- policies --markdown > docs/policies.md.new
 	mv docs/policies.md.new docs/policies.md
 	$(CARGO) run --quiet $(PROFILE) --package anabranch-cli --bin anabranch -- lab claims > docs/claims.md.new
 	mv docs/claims.md.new docs/claims.md
+	$(CARGO) run --quiet $(PROFILE) --package anabranch-cli --bin anabranch -- lab schema > docs/plan.schema.json.new
+	mv docs/plan.schema.json.new docs/plan.schema.json
 	$(CARGO) xtask conformance --markdown
 
 .PHONY: site

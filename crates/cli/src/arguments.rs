@@ -238,6 +238,15 @@ pub(crate) enum Verb {
         /// Shell
         shell: Shell,
     },
+    /// Write the manual pages, one for each verb, into a folder
+    #[command(
+        after_help = "Examples:\n  anabranch manual ~/.local/share/man/man1\n  man anabranch-send\n\n\
+                      Exit codes: 0 written, 1 cannot write."
+    )]
+    Manual {
+        /// Folder; created if it does not exist
+        folder: PathBuf,
+    },
 }
 
 impl Verb {
@@ -253,7 +262,7 @@ impl Verb {
             Self::Policies(arguments) => Output::of(arguments.json),
             Self::Profiles(arguments) => Output::of(arguments.json),
             Self::Trace(verb) => Output::of(verb.is_json()),
-            Self::Genkey | Self::Pubkey | Self::Completions { .. } => Output::default(),
+            Self::Genkey | Self::Pubkey | Self::Completions { .. } | Self::Manual { .. } => Output::default(),
         }
     }
 }

@@ -109,6 +109,7 @@ fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
             Verb::Genkey => verb::keys::generate(),
             Verb::Pubkey => verb::keys::print_public(),
             Verb::Completions { shell } => verb::completions::print(shell),
+            Verb::Manual { folder } => verb::manual::write(&folder),
         }
     })
 }

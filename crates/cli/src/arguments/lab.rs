@@ -108,6 +108,12 @@ pub(crate) enum LabVerb {
     /// Print the verdicts on all claims as Markdown: docs/claims.md
     #[command(after_help = CLAIMS_EXAMPLES)]
     Claims(LabClaimsArguments),
+    /// Print the JSON schema of plans, for editors: docs/plan.schema.json
+    #[command(
+        after_help = "Examples:\n  anabranch lab schema > plan.schema.json\n          then begin a plan with: #:schema plan.schema.json\n\n\
+                      Exit codes: 0 printed, 1 cannot write."
+    )]
+    Schema,
 }
 
 impl LabVerb {
@@ -118,7 +124,7 @@ impl LabVerb {
             Self::Show(arguments) => Output::of(arguments.output.is_json()),
             Self::Compare(arguments) => Output::of(arguments.output.is_json()),
             Self::Report(arguments) => arguments.output,
-            Self::Trace(_) | Self::Claims(_) => Output::of(false),
+            Self::Trace(_) | Self::Claims(_) | Self::Schema => Output::of(false),
         }
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod keys;
 pub(crate) mod lab;
+pub(crate) mod manual;
 pub(crate) mod policies;
 pub(crate) mod profiles;
 pub(crate) mod recv;

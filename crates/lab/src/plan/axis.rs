@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::DeValue;
@@ -10,19 +11,21 @@ use super::error::Problem;
 use super::tree::{self, Table, Value};
 
 /// The table of an axis, without `sets`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct AxisPlan {
+pub(super) struct AxisPlan {
+    #[schemars(with = "Option<Vec<Scalar>>")]
     values: Option<Vec<Spanned<Scalar>>>,
     from: Option<f64>,
     to: Option<f64>,
     step: Option<f64>,
     #[serde(default)]
     unit: String,
+    #[schemars(with = "Option<String>")]
     with: Option<Spanned<String>>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a number or a word")]
 enum Scalar {
     Whole(i64),

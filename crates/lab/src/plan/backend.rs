@@ -1,12 +1,13 @@
 //! Backends and stacks: the simulator, or a test bed with real network stacks.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::named::Named;
 use super::quantity::Whole;
 
 /// Where a run is executed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BackendPlan {
     /// Simulator, in virtual time.
@@ -17,7 +18,7 @@ pub enum BackendPlan {
 }
 
 /// Network stack of both ends on a test bed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StackPlan {
     /// The asynchronous library of this project.
@@ -32,7 +33,7 @@ pub enum StackPlan {
 pub type UsrsctpPlan = Named<Whole>;
 
 /// Settings of the kernel's TCP. Its buffers are auto-tuned up to the sizes of the plan.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct KernelPlan {
     /// Congestion control, such as `reno`, `cubic` or `bbr`. The system default unless set.

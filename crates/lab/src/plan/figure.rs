@@ -1,5 +1,6 @@
 //! Figure, references and checks of a plan.
 
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -8,7 +9,7 @@ use super::named::Named;
 use super::quantity::Share;
 
 /// The figure of an experiment.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Figure {
     /// The sweep shown on the x axis. The first one unless set.
@@ -28,7 +29,7 @@ pub struct Figure {
 }
 
 /// Scale of an axis.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureScale {
     /// Linear.
@@ -39,7 +40,7 @@ pub enum FigureScale {
 }
 
 /// One metric or several.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(untagged, expecting = "the name of a metric, or a list of them")]
 pub enum Metrics {
     /// One.
@@ -66,7 +67,7 @@ impl Default for Metrics {
 }
 
 /// Statistic over the values of several seeds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Statistic {
     /// The mean, with its 95 % confidence interval.
@@ -77,7 +78,7 @@ pub enum Statistic {
 }
 
 /// A reference series, as written in the plan.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ReferencePlan {
     pub(super) name: String,
@@ -123,7 +124,7 @@ pub enum SinglePath {
 }
 
 /// A check: a condition that must hold if the claim is true.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Check {
     /// The claim in words.
@@ -140,6 +141,7 @@ pub struct Check {
     pub y: Option<String>,
     /// Range on the x axis, inclusive. All unless set. For `first` and `peak`, the range in which it must lie.
     #[serde(default, deserialize_with = "pair")]
+    #[schemars(with = "Option<[f64; 2]>")]
     pub x: Option<(f64, f64)>,
     /// Only where the other axes have these values.
     #[serde(default, rename = "where")]
@@ -150,6 +152,7 @@ pub struct Check {
     pub at_most: Option<f64>,
     /// `share`: the range of values to count, inclusive.
     #[serde(default, deserialize_with = "pair")]
+    #[schemars(with = "Option<[u64; 2]>")]
     pub between: Option<(u64, u64)>,
     /// `monotone`: direction.
     pub direction: Option<Direction>,
@@ -158,7 +161,7 @@ pub struct Check {
 }
 
 /// A value of an axis: a word or a number.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(untagged, expecting = "a value of the axis")]
 pub enum Label {
     /// A whole number.
@@ -202,7 +205,7 @@ fn pair<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Resu
 }
 
 /// Kind of check.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckKind {
     /// The value of the series, at each x of the range.
@@ -220,7 +223,7 @@ pub enum CheckKind {
 }
 
 /// Direction of a monotone series.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// Never falling.

@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -43,9 +44,9 @@ pub(super) struct Variant<'t> {
     pub(super) place: Range<usize>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Words {
+pub(super) struct Words {
     title: String,
     claim: String,
     #[serde(default)]
@@ -56,9 +57,9 @@ struct Words {
     seed: u32,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct VerdictWords {
+pub(super) struct VerdictWords {
     cause: String,
 }
 

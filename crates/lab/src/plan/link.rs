@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use anabranch_netsim::link::DelayTable;
 use anabranch_netsim::{RateTrace, TraceModel};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::quantity::{Rate, Share, Time, Whole};
 
 /// Delay variation by which packets overtake one another, as in netem; the time is one deviation.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VariationPlan {
     /// Uniform within one deviation around the delay.
@@ -24,7 +25,7 @@ pub enum VariationPlan {
 }
 
 /// A distribution from a table in netem's format.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TablePlan {
     /// The file, relative to the plan's folder.
@@ -39,7 +40,7 @@ pub struct TablePlan {
 }
 
 /// Rate trace of a link: a file, or a model.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct TracePlan {
     /// A file in Mahimahi's format, relative to the plan's folder.
@@ -77,7 +78,7 @@ impl TracePlan {
 }
 
 /// A model of an access network.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelPlan {
     /// Cellular: fading, shadowing, handovers.
@@ -99,7 +100,7 @@ impl From<ModelPlan> for TraceModel {
 }
 
 /// Parameters of CoDel (RFC 8289).
-#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct CodelPlan {
     /// Maximum queue length in packets. 1,000 unless set.
@@ -113,7 +114,7 @@ pub struct CodelPlan {
 }
 
 /// Parameters of FQ-CoDel (RFC 8290).
-#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct FqCodelPlan {
     /// Maximum length of all queues together in packets. 10,240 unless set.
@@ -131,7 +132,7 @@ pub struct FqCodelPlan {
 }
 
 /// Parameters of PIE (RFC 8033).
-#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct PiePlan {
     /// Maximum queue length in packets. 1,000 unless set.
@@ -151,7 +152,7 @@ pub struct PiePlan {
 }
 
 /// Parameters of the loss of whole batches.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BatchPlan {
     /// Probability that a batch is lost.
@@ -162,7 +163,7 @@ pub struct BatchPlan {
 
 /// Clocks of links and starting times of hosts, drawn from the run's seed. Without this table, all links follow true time and
 /// all hosts start at time 0.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct ClocksPlan {
     /// Whether each link's clock begins with a phase of its own, drawn from one second.

@@ -26,6 +26,7 @@ mod points;
 mod processor;
 mod quantity;
 mod renamed;
+mod schema;
 mod selection;
 mod setting;
 mod transport;
@@ -51,6 +52,7 @@ pub use plot::{PlotKind, PlotPlan};
 pub use points::Point;
 pub use processor::Processor;
 pub use quantity::{Rate, RateLimit, Share, Size, Time, Whole};
+pub use schema::plan_schema;
 pub use selection::Selection;
 pub use setting::{
     AppKind, AppPlan, AssociationPlan, BurstPlan, CrossTrafficPlan, End, HostPlan, Hosts, LinkPlan, LossPlan,

@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::Problem;
@@ -13,7 +14,7 @@ use super::quantity::Time;
 use crate::metric;
 
 /// A plot of some runs.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PlotPlan {
     /// Kind of plot.
@@ -32,7 +33,7 @@ pub struct PlotPlan {
 }
 
 /// Kind of plot.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlotKind {
     /// Values over time in the run with the first seed; one plot for each point of the sweep.

@@ -1,9 +1,10 @@
 //! Selection of names by patterns: `goodput`, `path.*.timeouts`, `delay.*`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Patterns of names; `*` matches any text.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(transparent)]
 pub struct Selection(Vec<String>);
 

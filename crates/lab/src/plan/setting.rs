@@ -1,5 +1,6 @@
 //! Setting of a run: network, script, association, applications, durations. Everything that a run depends on except its seed.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::backend::{BackendPlan, KernelPlan, StackPlan, UsrsctpPlan, is_default};
@@ -12,7 +13,7 @@ use super::selection::Selection;
 use super::transport::{MptcpPlan, TcpPlan, TransportPlan};
 
 /// Everything that one run depends on, except its seed.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Setting {
     /// Transport protocol. SCTP unless set.
@@ -73,7 +74,7 @@ pub struct Setting {
 }
 
 /// Durations of a run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Timing {
     /// Warm-up before the measurement. 0 s unless set.
@@ -95,7 +96,7 @@ impl Default for Timing {
 }
 
 /// The two hosts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Hosts {
     /// The initiator.
@@ -105,7 +106,7 @@ pub struct Hosts {
 }
 
 /// One host.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct HostPlan {
     /// The processor model. Processing takes no time unless set.
@@ -113,7 +114,7 @@ pub struct HostPlan {
 }
 
 /// A link in both directions. In `reverse` and in changes of a link, omitted keys keep their values.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct LinkPlan {
     /// Rate of IP packets including framing.
@@ -143,7 +144,7 @@ pub struct LinkPlan {
 }
 
 /// The queue of a link.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueuePlan {
     /// Drop-tail, limit in packets.
@@ -161,7 +162,7 @@ pub enum QueuePlan {
 }
 
 /// Parameters of random early detection (Floyd and Jacobson 1993); lengths in packets.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RedPlan {
     /// Maximum queue length.
@@ -183,7 +184,7 @@ pub struct RedPlan {
 }
 
 /// Loss model of a link.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossPlan {
     /// Independent losses with this probability.
@@ -195,7 +196,7 @@ pub enum LossPlan {
 }
 
 /// Parameters of burst losses.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BurstPlan {
     /// Mean loss rate.
@@ -205,7 +206,7 @@ pub struct BurstPlan {
 }
 
 /// A step of the script: a scheduled change of the network.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ScriptStep {
     /// Time, from the start of the run.
@@ -288,7 +289,7 @@ impl Setting {
 }
 
 /// Options of both ends of an association.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct AssociationPlan {
     /// Send buffer, including sent data that is not acknowledged. 4 MiB unless set.
@@ -316,7 +317,7 @@ impl Default for AssociationPlan {
 }
 
 /// Kind of application.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AppKind {
     /// Saturated sender; round robin over its streams.
@@ -334,7 +335,7 @@ pub enum AppKind {
 }
 
 /// An end of the association.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
     /// The initiator.
@@ -356,7 +357,7 @@ impl End {
 }
 
 /// An application.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AppPlan {
     /// Kind of application.
@@ -422,7 +423,7 @@ impl AppPlan {
 }
 
 /// How the receiving application reads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadingPlan {
     /// As soon as data arrives.
@@ -435,7 +436,7 @@ pub enum ReadingPlan {
 }
 
 /// Cross traffic: another pair of hosts with one path, through the bottleneck or over the link of a path.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CrossTrafficPlan {
     /// Transport protocol of the cross traffic. SCTP unless set.
@@ -460,7 +461,7 @@ pub struct CrossTrafficPlan {
 }
 
 /// What is recorded and written.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Record {
     /// Sampling interval of the time series. No time series unless set.

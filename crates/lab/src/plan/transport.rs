@@ -1,10 +1,11 @@
 //! Transport protocols of a plan: SCTP, and TCP and Multipath TCP for comparison.
 
 use anabranch_sim::tcp::NrSackForm;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Transport protocol.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransportPlan {
     /// SCTP: one association.
@@ -17,7 +18,7 @@ pub enum TransportPlan {
 }
 
 /// Options of TCP and Multipath TCP. Buffers, MTU and policies are those of the association.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct TcpPlan {
     /// Selective acknowledgements (RFC 2018). On unless set.
@@ -42,7 +43,7 @@ impl Default for TcpPlan {
 }
 
 /// Options of Multipath TCP.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct MptcpPlan {
     /// Non-renegable SACK blocks at the data level (Yang 2015, chapter 3). Off unless set.
@@ -52,7 +53,7 @@ pub struct MptcpPlan {
 }
 
 /// Size of a data-level NR-SACK block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrSackPlan {
     /// No blocks.

@@ -14,11 +14,12 @@ mod trace;
 use std::path::{Path, PathBuf};
 
 use anabranch_lab::Plan;
-use anabranch_lab::plan::PlanOptions;
+use anabranch_lab::plan::{PlanOptions, plan_schema};
 
 use crate::arguments::{LabVerb, PlanArguments};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::output::print;
 
 /// File name of the result summary in a folder of results.
 const SUMMARY: &str = "summary.json";
@@ -33,6 +34,7 @@ pub(crate) async fn run(verb: LabVerb) -> Result<(), Failure> {
         LabVerb::Report(arguments) => report::run(&arguments),
         LabVerb::Trace(arguments) => trace::run(&arguments),
         LabVerb::Claims(arguments) => claims::run(&arguments),
+        LabVerb::Schema => print(plan_schema()),
     }
 }
 
