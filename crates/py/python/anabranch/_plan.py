@@ -153,7 +153,7 @@ class Plan:
             Number of threads; one for each core unless given.
         executor : concurrent.futures.Executor, optional
             Runs the plan instead of this process' threads, such as a ``ProcessPoolExecutor`` or the executor of a cluster. A task is
-            about one 64th of the work and uses one core. Workers of another version of this package are refused. Files that the plan
+            one run or about one 64th of the work, and uses one core. Workers of another version of this package are refused. Files that the plan
             names must be found by the workers.
         cache : path-like, optional
             Folder in which each finished run is stored and found again by the same version of this package. Nothing is stored unless
