@@ -201,7 +201,8 @@ impl Endpoint {
         self.start(Channel::NONE, remotes, &config)
     }
 
-    /// Accepts associations with this configuration from now on; with `None`, none. Those that wait to be accepted stay.
+    /// Accepts associations with this configuration from now on; with `None`, none. Those that wait to be accepted stay. An endpoint that
+    /// encrypts accepts associations only if it was built [to listen](EndpointBuilder::listen).
     pub fn accept_with(&self, config: Option<AssociationConfig>) {
         let config = config.map(|config| self.0.limits.apply(config));
         self.0.shared.command(|state| state.core.set_accept(config));
