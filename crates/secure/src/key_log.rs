@@ -20,7 +20,7 @@ const LABELS: [&str; 2] = ["CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"]
 /// Packets of an index that are tried with all secrets before it is taken for that of another key log.
 const MAX_TRIES: u32 = 8;
 /// Key updates before the first captured packet of a connection that are tried.
-const MAX_UPDATES: u64 = 64;
+const MAX_UPDATES: usize = 64;
 
 /// Why a text is no key log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -35,7 +35,7 @@ pub enum KeyLogError {
 
 /// Opens captured data packets by the secrets of a key log.
 pub struct KeyLog {
-    secrets: Vec<Generation>,
+    candidates: Vec<Candidate>,
     directions: BTreeMap<Index, Direction>,
 }
 
@@ -62,7 +62,7 @@ impl KeyLog {
     ///
     /// A line is malformed, or none has a secret of data packets.
     pub fn parse(text: &str) -> Result<Self, KeyLogError> {
-        let mut secrets = Vec::new();
+        let mut candidates = Vec::new();
         for (index, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
@@ -77,14 +77,14 @@ impl KeyLog {
             };
             if LABELS.contains(&label) {
                 let suites = Suite::of(secret.len()).ok_or(error)?;
-                secrets.extend(suites.iter().map(|suite| Generation::new(*suite, secret.clone())));
+                candidates.extend(suites.iter().map(|suite| Candidate::new(*suite, secret.clone())));
             }
         }
-        if secrets.is_empty() {
+        if candidates.is_empty() {
             return Err(KeyLogError::NoSecrets);
         }
         Ok(Self {
-            secrets,
+            candidates,
             directions: BTreeMap::new(),
         })
     }
@@ -101,7 +101,7 @@ impl KeyLog {
             Direction::Unknown(tries) if *tries >= MAX_TRIES => None,
             Direction::Unknown(tries) => {
                 *tries += 1;
-                let (known, payload) = find(&self.secrets, &header, datagram)?;
+                let (known, payload) = find(&mut self.candidates, &header, datagram)?;
                 let known = Direction::Known(Box::new(known));
                 self.directions.insert(header.receiver, known);
                 Some(payload)
@@ -111,24 +111,22 @@ impl KeyLog {
 }
 
 /// Tries all secrets, and as many key updates as have the phase of the packet.
-fn find(secrets: &[Generation], header: &DataHeader, datagram: &[u8]) -> Option<(Known, Vec<u8>)> {
-    for secret in secrets {
-        let mut generation = secret.clone();
-        for update in 0..MAX_UPDATES {
-            if update % 4 == u64::from(header.phase)
-                && let Some(payload) = generation.open(header, u64::from(header.number), datagram)
-            {
+fn find(candidates: &mut [Candidate], header: &DataHeader, datagram: &[u8]) -> Option<(Known, Vec<u8>)> {
+    let number = u64::from(header.number);
+    for candidate in candidates {
+        for updates in (usize::from(header.phase)..MAX_UPDATES).step_by(4) {
+            let generation = candidate.after(updates);
+            if let Some(payload) = generation.open(header, number, datagram) {
                 let mut known = Known {
-                    next: generation.updated(),
-                    current: generation,
+                    current: generation.clone(),
                     previous: None,
+                    next: generation.updated(),
                     phase: header.phase,
                     expected: BTreeMap::new(),
                 };
-                known.on_opened(header, u64::from(header.number));
+                known.on_opened(header, number);
                 return Some((known, payload));
             }
-            generation = generation.updated();
         }
     }
     None
@@ -191,6 +189,32 @@ impl Suite {
             48 => Some(&SHA384),
             _ => None,
         }
+    }
+}
+
+/// A secret of the file with one of the AEADs that it may be for.
+struct Candidate {
+    /// The keys after 0, 1, 2 … key updates, as far as a packet has needed them: deriving them takes longer than a try.
+    generations: Vec<Generation>,
+}
+
+impl Candidate {
+    fn new(suite: Suite, secret: Vec<u8>) -> Self {
+        Self {
+            generations: vec![Generation::new(suite, secret)],
+        }
+    }
+
+    fn after(&mut self, updates: usize) -> &Generation {
+        while let Some(last) = self
+            .generations
+            .last()
+            .filter(|_| self.generations.len() <= updates)
+        {
+            let next = last.updated();
+            self.generations.push(next);
+        }
+        &self.generations[updates]
     }
 }
 

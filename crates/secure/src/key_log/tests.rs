@@ -1,6 +1,6 @@
 //! Known answers of the key derivation, and malformed key logs. `tests/key_log.rs` opens packets of connections.
 
-use super::{Generation, KeyLog, KeyLogError, Suite, bytes_of};
+use super::{Generation, KeyLog, KeyLogError, MAX_UPDATES, Suite, bytes_of};
 
 const SECRET: &str = "9ac312a7f877468ebe69422748ad00a15443f18203a07d6060f688f30f21632b";
 
@@ -42,4 +42,25 @@ fn malformed_lines_are_named() {
         };
         assert_eq!(parse(wrong), expected, "{wrong}");
     }
+}
+
+/// Packets of other protocols are many in a capture, and each costs tries, not key derivations.
+#[test]
+fn keys_of_later_updates_are_derived_once() {
+    let text = format!("CLIENT_TRAFFIC_SECRET_0 {} {SECRET}", "00".repeat(32));
+    let mut log = KeyLog::parse(&text).unwrap();
+    let derived = |log: &KeyLog| -> Vec<_> {
+        let lists = log.candidates.iter().map(|candidate| &candidate.generations);
+        lists
+            .map(|generations| (generations.len(), generations.as_ptr()))
+            .collect()
+    };
+    let foreign = |number: u8| [[0x63, number].as_slice(), &[7; 60]].concat();
+    assert_eq!(log.open(&foreign(0)), None);
+    let before = derived(&log);
+    assert!(before.iter().all(|(count, _)| *count == MAX_UPDATES));
+    for number in 1..100 {
+        assert_eq!(log.open(&foreign(number)), None);
+    }
+    assert_eq!(derived(&log), before);
 }
