@@ -1,5 +1,6 @@
 //! Association handle: send, receive, observe and close.
 
+mod parts;
 mod readiness;
 
 use std::net::SocketAddr;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 
 use anabranch_proto::{
     self as proto, Abandonments, AddressError, AssociationStatistics, BufferError, CloseReason, KeyError,
-    Message, ReceivedMessage, Reconfiguration, ReconfigurationError, SendQueue,
+    Message, MessagePart, ReceivedMessage, Reconfiguration, ReconfigurationError, SendQueue,
 };
 use anabranch_secure::PeerInfo;
 use anabranch_types::{AssociationId, MessageId, PathId, StreamId};
@@ -61,13 +62,7 @@ impl Association {
     ///
     /// The association is closed or closing, or the message is not valid for its stream or buffer.
     pub async fn send(&self, message: Message) -> Result<MessageId, SendError> {
-        let mut message = Some(message);
-        until(&self.0.signals.writable, || match self.0.try_send(&mut message) {
-            Ok(id) => Some(Ok(id)),
-            Err(TrySendError::Full) => None,
-            Err(TrySendError::Never(error)) => Some(Err(error)),
-        })
-        .await
+        self.0.send(message.into()).await
     }
 
     /// Sends a message if the send buffer has space for it now.
@@ -76,7 +71,7 @@ impl Association {
     ///
     /// The send buffer is full, or as [`send`](Self::send).
     pub fn try_send(&self, message: Message) -> Result<MessageId, TrySendError> {
-        self.0.try_send(&mut Some(message))
+        self.0.try_send(&mut Some(message.into()))
     }
 
     /// The next message, from any stream; `None` after the last one of a peer that shut the association down.
@@ -241,7 +236,7 @@ impl Association {
     }
 
     /// Shuts the association down: nothing more can be sent, and it closes when everything sent is acknowledged. Waits
-    /// for that.
+    /// for that. A message that was begun ([`send_part`](Self::send_part)) can still be finished, and has to be.
     ///
     /// The peer may have more to send: its messages can be received meanwhile, and if nobody receives them, they delay
     /// the end.
@@ -515,17 +510,28 @@ impl Handle {
         }
     }
 
-    /// Sends the message, unless the buffer is full.
-    fn try_send(&self, message: &mut Option<Message>) -> Result<MessageId, TrySendError> {
+    /// Sends the message, or part of one, as soon as the buffer has room.
+    async fn send(&self, part: MessagePart) -> Result<MessageId, SendError> {
+        let mut part = Some(part);
+        until(&self.signals.writable, || match self.try_send(&mut part) {
+            Ok(id) => Some(Ok(id)),
+            Err(TrySendError::Full) => None,
+            Err(TrySendError::Never(error)) => Some(Err(error)),
+        })
+        .await
+    }
+
+    /// Sends the message, or part of one, unless the buffer is full.
+    fn try_send(&self, part: &mut Option<MessagePart>) -> Result<MessageId, TrySendError> {
         if let Some(reason) = self.signals.ended() {
             return Err(SendError::Closed(reason.clone()).into());
         }
         let sent = self.shared.command(|state| {
             let mut association = state.core.association_mut(self.id)?;
-            let offered = message.take()?;
-            if offered.payload.len() as u64 > association.send_room() {
+            let offered = part.take()?;
+            if offered.payload().len() as u64 > association.send_room() {
                 // It will be refused, perhaps only for now, and is offered again then.
-                *message = Some(offered.clone());
+                *part = Some(offered.clone());
             }
             Some(association.send(offered))
         });

@@ -116,6 +116,12 @@ pub enum SendError {
     /// The message names a shared key that does not exist or is deactivated.
     #[error("there is no such shared key, or it is deactivated")]
     InvalidKey,
+    /// The stream has an unfinished message, whose end comes first: see [`Association::send_part`](crate::Association::send_part).
+    #[error("the stream has an unfinished message")]
+    Unfinished,
+    /// The message of this part is not unfinished: it was abandoned, has ended, or was lost with a restart of the peer.
+    #[error("there is no unfinished message for this part")]
+    NoSuchMessage,
     /// The association is shutting down, by either side.
     #[error("the association is closing")]
     Closing,
@@ -144,8 +150,24 @@ impl SendError {
             proto::SendError::Empty => Self::Empty,
             proto::SendError::InvalidStream { streams } => Self::InvalidStream { streams },
             proto::SendError::InvalidKey => Self::InvalidKey,
+            proto::SendError::Unfinished => Self::Unfinished,
+            proto::SendError::NoSuchMessage => Self::NoSuchMessage,
             _ => ended.map_or(Self::Closing, |reason| Self::Closed(reason.clone())),
         }
+    }
+}
+
+impl From<SendError> for io::Error {
+    fn from(error: SendError) -> Self {
+        let kind = match error {
+            SendError::TooLarge { .. }
+            | SendError::Empty
+            | SendError::InvalidStream { .. }
+            | SendError::InvalidKey => io::ErrorKind::InvalidInput,
+            SendError::Unfinished => io::ErrorKind::ResourceBusy,
+            SendError::NoSuchMessage | SendError::Closing | SendError::Closed(_) => io::ErrorKind::BrokenPipe,
+        };
+        Self::new(kind, error)
     }
 }
 

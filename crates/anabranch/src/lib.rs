@@ -59,15 +59,16 @@ mod observe;
 mod runtime;
 mod security;
 mod stream;
+mod writer;
 
 pub use anabranch_io as io;
 pub use anabranch_policy as policy;
 pub use anabranch_policy::{PolicyRecipe, Reachability};
 pub use anabranch_proto::{
     Abandonments, AddressError, AssociationConfig, AssociationStatistics, BufferError, CloseReason,
-    EndpointConfig, ErrorDetection, Extent, KeyError, Message, OwnPolicies, PacketCounts, PathChange,
-    PathCounters, PathEvent, PathStatistics, ReceivedMessage, Reconfiguration, ReconfigurationError,
-    Reliability, SendQueue, SourcePrefix,
+    EndpointConfig, ErrorDetection, Extent, KeyError, Message, MessagePart, OwnPolicies, PacketCounts,
+    PathChange, PathCounters, PathEvent, PathStatistics, ReceivedMessage, Reconfiguration,
+    ReconfigurationError, Reliability, SendQueue, SourcePrefix,
 };
 pub use anabranch_secure::{
     ExporterSecret, HandshakeError, KeyParseError, PeerInfo, PrivateKey, PublicKey, rustls,
@@ -89,6 +90,7 @@ pub use runtime::InterfaceChanges;
 pub use runtime::{udp_socket, uplink_socket};
 pub use security::SEAL_OVERHEAD;
 pub use stream::SendStream;
+pub use writer::MessageWriter;
 
 /// The example of README.md, as a doc test.
 #[cfg(doctest)]

@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use crate::association::Association;
 use crate::error::{SendError, TrySendError};
+use crate::writer::MessageWriter;
 
 /// Sends on one stream of an association. Messages of a stream are delivered in order; streams do not block each other.
 ///
@@ -111,5 +112,10 @@ impl SendStream {
     /// As [`Association::try_send`].
     pub fn try_send(&self, payload: impl Into<Bytes>) -> Result<MessageId, TrySendError> {
         self.association.try_send(self.message(payload))
+    }
+
+    /// A writer of one message of any length, on this stream. No other message can be sent on the stream until it has ended.
+    pub fn message_writer(&self) -> MessageWriter {
+        MessageWriter::new(self.association.clone(), self.message(Bytes::new()))
     }
 }

@@ -54,7 +54,7 @@ pub use config::{
 pub use endpoint::{
     AssociationMut, Channel, ConnectError, Endpoint, EndpointCounters, IcmpKind, IcmpMessage, check_remotes,
 };
-pub use message::{Extent, Message, ReceivedMessage, Reliability};
+pub use message::{Extent, Message, MessagePart, ReceivedMessage, Reliability};
 pub use output::Transmit;
 pub use own_policies::OwnPolicies;
 pub use path::{PathChange, PathCounters, PathEvent, PathStatistics};

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use anabranch_types::{Ppid, StreamId};
+use anabranch_types::{MessageId, Ppid, StreamId};
 use bytes::Bytes;
 
 /// A message to send.
@@ -30,6 +30,60 @@ pub struct Message {
     pub authentication_key: Option<u16>,
     /// The data, at least one byte (RFC 9260 §3.3.1).
     pub payload: Bytes,
+}
+
+/// A message to send, or a part of one: with parts, a message may be longer than the send buffer (`SCTP_EXPLICIT_EOR`, RFC 6458
+/// §8.1.26). Each part has at least one byte.
+///
+/// A stream takes no other message before the end. If interleaving was not agreed (RFC 8260), the chunks of a message have consecutive TSNs,
+/// so no other stream is served either between the first chunk and the last. Small parts give small chunks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MessagePart {
+    /// All of a message.
+    Whole(Message),
+    /// The first part; more follows.
+    Beginning(Message),
+    /// A later part; more follows. The id is that of the first part.
+    Middle(MessageId, Bytes),
+    /// The last part.
+    End(MessageId, Bytes),
+}
+
+impl From<Message> for MessagePart {
+    fn from(message: Message) -> Self {
+        Self::Whole(message)
+    }
+}
+
+impl MessagePart {
+    /// Its data.
+    #[must_use]
+    pub const fn payload(&self) -> &Bytes {
+        match self {
+            Self::Whole(message) | Self::Beginning(message) => &message.payload,
+            Self::Middle(_, payload) | Self::End(_, payload) => payload,
+        }
+    }
+
+    /// The shared key that a message which begins with it names. Later parts have the key of the first.
+    pub(crate) const fn authentication_key(&self) -> Option<u16> {
+        match self {
+            Self::Whole(message) | Self::Beginning(message) => message.authentication_key,
+            Self::Middle(..) | Self::End(..) => None,
+        }
+    }
+
+    /// Whether a message begins with it.
+    #[must_use]
+    pub const fn begins(&self) -> bool {
+        matches!(self, Self::Whole(_) | Self::Beginning(_))
+    }
+
+    /// Whether a message ends with it.
+    #[must_use]
+    pub const fn ends(&self) -> bool {
+        matches!(self, Self::Whole(_) | Self::End(..))
+    }
 }
 
 /// Partial reliability of a message (RFC 3758, RFC 7496): when it is abandoned. Without

@@ -98,6 +98,7 @@ fn simpler(op: &Op) -> Option<Op> {
         Op::Advance { millis } if *millis > 1 => *millis /= 2,
         Op::Send { count, .. } | Op::SendUnreliable { count, .. } if *count > 1 => *count /= 2,
         Op::Send { bytes, .. } | Op::SendUnreliable { bytes, .. } if *bytes > 1 => *bytes /= 2,
+        Op::SendInParts { bytes, .. } if *bytes > 1 => *bytes /= 2,
         Op::Lose { packets, .. } if *packets > 1 => *packets /= 2,
         _ => return None,
     }

@@ -23,6 +23,9 @@ use crate::runtime::Clock;
 /// The reason in the ABORT to associations that nobody accepts.
 const NOT_ACCEPTED: &[u8] = b"not accepted";
 
+/// The reason in the ABORT of an association whose handles were dropped before the end of a message that is sent in parts.
+const LEFT_UNFINISHED: &[u8] = b"a message was left unfinished";
+
 /// One endpoint, as its handles and its driver share it.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -224,7 +227,9 @@ impl State {
         if tracked.signals.ended().is_some() {
             self.forgettable.push(id);
         } else if let Some(mut association) = self.core.association_mut(id) {
-            if tracked.signals.is_connected() {
+            if association.has_unfinished_message() {
+                association.abort(LEFT_UNFINISHED);
+            } else if tracked.signals.is_connected() {
                 association.shutdown();
                 // Messages that stay unread would delay the peer's shutdown.
                 while association.receive().is_some() {}
@@ -279,11 +284,14 @@ impl State {
             !flushed
         });
         congested.retain(|id| {
-            let room = core.association(*id).map_or(u64::MAX, Association::send_room);
+            let association = core.association(*id);
+            let room = association.map_or(u64::MAX, Association::send_room);
             let Some(tracked) = associations.get(id) else {
                 return false;
             };
-            let comfortable = room >= tracked.comfortable_room;
+            // All that fills the buffer may wait for the part that a writer has.
+            let awaits_part = association.is_some_and(Association::awaits_part);
+            let comfortable = room >= tracked.comfortable_room || awaits_part;
             if comfortable {
                 wakings.add(&tracked.signals, Wake::Writers);
             }

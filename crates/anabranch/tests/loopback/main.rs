@@ -7,6 +7,7 @@ mod common;
 mod heartbeats;
 mod many;
 mod messages;
+mod parts;
 mod paths;
 mod pressure;
 mod readiness;

@@ -7,7 +7,7 @@ use anabranch_policy::PathFacts;
 use anabranch_types::{AssociationId, ChannelId, MessageId, PathAddr, PathId, StreamId};
 
 use super::{Association, CloseReason, State, close};
-use crate::message::{Message, ReceivedMessage};
+use crate::message::{MessagePart, ReceivedMessage};
 use crate::send::{Abandonments, SendError};
 
 impl Association {
@@ -24,19 +24,26 @@ impl Association {
     }
 
     //= rfc9260 9.2-25
-    /// Queues a message. It is sent as the windows allow, and kept until the peer has acknowledged it.
+    /// Queues a message, or a part of one. It is sent as the windows allow, and kept until the peer has acknowledged it. Returns the id
+    /// of the message.
     ///
     /// # Errors
     ///
     /// [`SendError::BufferFull`] while the send buffer is full; [`crate::Event::Writable`] follows when it has room. The other
-    /// errors are about the message or the state of the association.
-    pub fn send(&mut self, message: Message) -> Result<MessageId, SendError> {
+    /// errors are about the message or the state of the association. A message that has begun may be finished while the association
+    /// shuts down, which waits for that.
+    pub fn send(&mut self, part: impl Into<MessagePart>) -> Result<MessageId, SendError> {
+        let part = part.into();
+        let (begins, ends) = (part.begins(), part.ends());
+        let is_open = self.state.accepts_messages() && !self.owed.shutdown;
         match self.state {
             State::Closed => return Err(SendError::NotConnected),
-            _ if !self.state.accepts_messages() || self.owed.shutdown => return Err(SendError::Closing),
-            _ => {}
+            _ if is_open => {}
+            // RFC 9260 §9.2 refuses new data. The peer cannot use the beginning of a message without its end (ADR 0130).
+            _ if !begins && (self.state.accepts_messages() || self.state.sends_data()) => {}
+            _ => return Err(SendError::Closing),
         }
-        if let Some(id) = message.authentication_key {
+        if let Some(id) = part.authentication_key() {
             self.check_key(id)?;
         }
         if !self.transfer.sender.has_unsent() {
@@ -45,16 +52,28 @@ impl Association {
         let sent = self
             .transfer
             .sender
-            .enqueue(message, &mut *self.transfer.policies.stream_scheduler);
+            .enqueue(part, &mut *self.transfer.policies.stream_scheduler);
         if self.transfer.sender.has_stale_facts() {
             self.transfer.note_abandoned();
         }
         match &sent {
-            Ok(_) => self.counters.messages_sent += 1,
+            Ok(_) => self.counters.messages_sent += u64::from(ends),
             Err(SendError::BufferFull) => self.owed.writable = true,
             Err(_) => {}
         }
         sent
+    }
+
+    /// Whether a message has begun of which not all parts are queued ([`MessagePart`]).
+    #[must_use]
+    pub fn has_unfinished_message(&self) -> bool {
+        self.transfer.sender.has_unfinished()
+    }
+
+    /// Whether a part of an unfinished message may be accepted beyond [`Association::send_room`], because all that is queued may wait for it.
+    #[must_use]
+    pub fn awaits_part(&self) -> bool {
+        self.transfer.sender.may_wait_for_part()
     }
 
     /// Sets the priority of `stream` for the stream scheduler `priority`, which strictly serves the lowest number first (RFC 8260
@@ -148,10 +167,10 @@ impl Association {
         self.state.is_closed()
     }
 
-    /// Whether all queued messages have been acknowledged.
+    /// Whether all messages have been acknowledged; an unfinished one has not.
     #[must_use]
     pub fn is_flushed(&self) -> bool {
-        self.transfer.sender.is_drained()
+        self.transfer.sender.is_finished()
     }
 
     /// Whether [`Association::receive`] would return a message.

@@ -125,8 +125,9 @@ impl Owed {
 
     /// Queues [`Event::Writable`] if it is due and the send buffer has room.
     fn tell_writable(&mut self, state: &State, sender: &Sender, events: &mut Events) {
-        let accepting = state.accepts_messages() && !self.shutdown;
-        if self.writable && accepting && sender.free_space() > 0 {
+        let is_open = state.accepts_messages() && !self.shutdown;
+        let accepting = is_open || (sender.has_unfinished() && state.sends_data());
+        if self.writable && accepting && (sender.free_space() > 0 || sender.may_wait_for_part()) {
             self.writable = false;
             events.push(Event::Writable);
         }

@@ -113,7 +113,7 @@ pub(crate) fn advance(
     max_rto: Duration,
     now: Instant,
 ) {
-    if !state.is_shutdown_due() || !transfer.sender.is_drained() {
+    if !state.is_shutdown_due() || !transfer.sender.is_finished() {
         return;
     }
     let retry = Retry::start(transfer.paths.fact(transfer.paths.best()).rto, now);

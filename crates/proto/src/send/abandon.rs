@@ -186,6 +186,7 @@ impl Sender {
         let entry = self.partial.messages.get(&message);
         let waits = |stream| self.streams.has_waiting(stream, message);
         entry.is_some_and(|entry| waits(entry.stream))
+            || self.streams.open.has(message)
             || self.line.at(self.line.find_message(message)).is_some()
     }
 

@@ -27,6 +27,12 @@ pub enum SendError {
     /// The message names a shared key that does not exist or is deactivated.
     #[error("there is no such shared key, or it is deactivated")]
     InvalidKey,
+    /// The stream has an unfinished message ([`MessagePart`](crate::MessagePart)): its end comes first.
+    #[error("the stream has an unfinished message")]
+    Unfinished,
+    /// The message of this part is not unfinished: it was abandoned, has ended, or was lost with a restart of the peer.
+    #[error("there is no unfinished message for this part")]
+    NoSuchMessage,
     /// The association is shutting down and accepts no messages (RFC 9260 §9.2).
     #[error("the association is closing")]
     Closing,

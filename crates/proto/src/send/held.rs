@@ -6,7 +6,6 @@ use alloc::vec::Vec;
 use anabranch_policy::StreamScheduler;
 use anabranch_types::{MessageId, Mid, StreamId};
 
-use super::queue::Waiting;
 use super::streams::Streams;
 
 /// Messages that are held back. Takes no memory while there are none.
@@ -36,8 +35,8 @@ struct Hold {
 impl Held {
     /// Whether the message is held back.
     #[inline]
-    pub(super) fn has(&self, stream: StreamId, waiting: &Waiting) -> bool {
-        let has = |holds: &Holds| holds.list.iter().any(|hold| hold.has(stream, waiting.id));
+    pub(super) fn has(&self, stream: StreamId, message: MessageId) -> bool {
+        let has = |holds: &Holds| holds.list.iter().any(|hold| hold.has(stream, message));
         self.0.as_deref().is_some_and(has)
     }
 
@@ -76,7 +75,15 @@ impl Streams {
 
     /// Whether all messages on `streams`, or on all if none is listed, have begun, except those that are held back.
     pub(super) fn has_begun_all_on(&self, streams: &[StreamId]) -> bool {
-        let is_done = |stream| self.head(stream).is_none_or(|head| self.held.has(stream, head));
+        let has_begun = |stream| {
+            self.head(stream)
+                .is_none_or(|head| self.held.has(stream, head.id))
+        };
+        let has_ended = |stream| {
+            let open = self.open.on(stream);
+            open.is_none_or(|open| self.held.has(stream, open))
+        };
+        let is_done = |stream| has_begun(stream) && has_ended(stream);
         if streams.is_empty() {
             (0..self.used()).all(|stream| is_done(StreamId(stream)))
         } else {

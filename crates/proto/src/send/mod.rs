@@ -9,6 +9,7 @@ mod abandon;
 mod ahead;
 mod chunk;
 mod duplicates;
+mod enqueue;
 mod error;
 mod fragment;
 mod held;
@@ -17,6 +18,7 @@ mod line;
 mod losses;
 mod low_water;
 mod partial;
+mod parts;
 mod queue;
 mod reconfig;
 mod scoreboard;
@@ -50,7 +52,7 @@ use self::scoreboard::{Applied, Scoreboard};
 use self::streams::{PeerRoom, Streams};
 use self::window::PeerWindow;
 use crate::config::SackWalks;
-use crate::message::{Message, Reliability};
+use crate::message::Message;
 use crate::on_demand::OnDemand;
 use crate::user_data::UserData;
 
@@ -170,54 +172,6 @@ impl Sender {
             self.keyed.remove(*message);
         }
         refused
-    }
-
-    //= rfc9260 3.3.1-5, 6.2-34
-    /// Queues a message of the application.
-    ///
-    /// # Errors
-    /// All of [`SendError`] except `Closing` and `NotConnected`, which concern the association.
-    pub(crate) fn enqueue(
-        &mut self,
-        message: Message,
-        scheduler: &mut dyn StreamScheduler,
-    ) -> Result<MessageId, SendError> {
-        let length = message.payload.len() as u64;
-        let max = self.buffer.min(self.max_message as u64);
-        if length == 0 {
-            return Err(SendError::Empty);
-        }
-        if length > max {
-            return Err(SendError::TooLarge { max: max as usize });
-        }
-        self.check_stream(message.stream)?;
-        if length > self.free_space() && !self.make_room(length, message.reliability, scheduler) {
-            return Err(SendError::BufferFull);
-        }
-        let (stream, reliability) = (message.stream, message.reliability);
-        let key = message.authentication_key;
-        let id = self.streams.push(message, scheduler);
-        if let Some(key) = key {
-            self.keyed.add(id, key);
-        }
-        if reliability != Reliability::Reliable {
-            self.add_unreliable(id, stream, reliability);
-        }
-        if self.low_water.active().is_some_and(|marks| marks.watches(stream)) {
-            let queued = self.queued_on(stream);
-            self.low_water.make_mut().rose_to(stream, queued);
-        }
-        Ok(id)
-    }
-
-    //= rfc9260 5.1.1-4, 6.5-1
-    fn check_stream(&self, stream: StreamId) -> Result<(), SendError> {
-        let streams = self.streams.count();
-        if stream.0 < streams {
-            Ok(())
-        } else {
-            Err(SendError::InvalidStream { streams })
-        }
     }
 
     //= rfc9260 6.1-1, 6.1-2, 6.1-4, 6.1-5
@@ -465,7 +419,7 @@ impl Sender {
             self.streams.acknowledged(chunk, scheduler);
             if may_abandon {
                 let (line, streams) = (&self.line, &self.streams);
-                let is_cut = |stream| streams.head(stream).is_none_or(|head| head.id != chunk.message);
+                let is_cut = |stream| streams.has_cut(stream, chunk.message);
                 let is_sent = |stream| is_cut(stream) && line.at(line.find_message(chunk.message)).is_none();
                 self.partial
                     .make_mut()

@@ -9,11 +9,13 @@ use anabranch_types::MessageId;
 
 use crate::message::Message;
 
-/// A message with at least one unsent byte; its payload is the unsent rest.
+/// A message or a part of one with at least one unsent byte; its payload is the unsent rest.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) id: MessageId,
     pub(super) message: Message,
+    /// Whether the message ends with it.
+    pub(super) ends: bool,
     next: Option<Slot>,
 }
 
@@ -61,10 +63,12 @@ pub(super) struct Slab {
 }
 
 impl Slab {
-    pub(super) fn push(&mut self, queue: &mut Queue, id: MessageId, message: Message) {
+    /// Adds a message, or a part of one, which ends it or not.
+    pub(super) fn push(&mut self, queue: &mut Queue, (id, ends): (MessageId, bool), message: Message) {
         let slot = self.store(Waiting {
             id,
             message,
+            ends,
             next: None,
         });
         match queue.last.replace(slot) {
@@ -100,7 +104,17 @@ impl Slab {
         self.walk(queue).any(|slot| self.at(slot).id == message)
     }
 
-    /// Removes `message` from the queue.
+    /// Bytes of the parts at the head of the queue that are of one message.
+    pub(super) fn queued_of_head(&self, queue: Queue) -> u64 {
+        let Some(head) = self.first(queue) else { return 0 };
+        let parts = self.walk(queue).map(|slot| self.at(slot));
+        parts
+            .take_while(|part| part.id == head.id)
+            .map(Waiting::bytes)
+            .sum()
+    }
+
+    /// Removes `message`, or its first part, from the queue.
     pub(super) fn remove(&mut self, queue: &mut Queue, message: MessageId) -> Option<Waiting> {
         let found = self.walk(*queue).find(|slot| self.at(*slot).id == message)?;
         if queue.first == Some(found) {

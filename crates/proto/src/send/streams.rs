@@ -11,6 +11,7 @@ use bytes::Bytes;
 
 use super::chunk::{Chunk, Place};
 use super::held::Held;
+use super::parts::Open;
 use super::queue::{Queue, Slab, Waiting};
 use crate::message::Message;
 
@@ -100,6 +101,8 @@ pub(super) struct Streams {
     unsent_bytes: u64,
     /// Messages that wait for a reconfiguration.
     pub(super) held: Held,
+    /// Messages of which not all parts are queued.
+    pub(super) open: Open,
 }
 
 impl Streams {
@@ -114,6 +117,7 @@ impl Streams {
             next_message: MessageId(0),
             unsent_bytes: 0,
             held: Held::default(),
+            open: Open::default(),
         }
     }
 
@@ -194,19 +198,43 @@ impl Streams {
 
     /// Queues a message on an existing stream.
     pub(super) fn push(&mut self, message: Message, scheduler: &mut dyn StreamScheduler) -> MessageId {
+        let id = self.take_id();
+        self.append(id, message, true, scheduler);
+        id
+    }
+
+    /// The id of a new message.
+    pub(super) const fn take_id(&mut self) -> MessageId {
         let id = self.next_message;
         self.next_message = MessageId(id.0 + 1);
+        id
+    }
+
+    /// Queues a message on an existing stream, or a part of one, which ends it or not.
+    pub(super) fn append(
+        &mut self,
+        id: MessageId,
+        message: Message,
+        ends: bool,
+        scheduler: &mut dyn StreamScheduler,
+    ) {
         let bytes = message.payload.len() as u64;
         self.unsent_bytes += bytes;
         let stream_id = message.stream;
         self.stream_mut(stream_id).unsent_bytes += bytes;
         let stream = &mut self.streams[stream_id.index()];
         let was_idle = stream.waiting.is_empty();
-        self.slab.push(&mut stream.waiting, id, message);
+        self.slab.push(&mut stream.waiting, (id, ends), message);
         if was_idle {
             self.tell_if_ready(stream_id, scheduler);
         }
-        id
+    }
+
+    /// Notes that `bytes` are added to the message of `stream` that has begun, if one has.
+    pub(super) fn extend_begun(&mut self, stream: StreamId, bytes: u64) {
+        if self.find_unfinished(stream).is_ok() {
+            self.unfinished_bytes += bytes;
+        }
     }
 
     /// Sets the priority of an existing stream: the lowest is served first by schedulers with priorities (RFC 8260 §3.4).
@@ -231,7 +259,7 @@ impl Streams {
         self.tell_if_ready(stream, scheduler);
     }
 
-    /// Takes over priorities and weights.
+    /// Takes over priorities and weights, and goes on with message ids.
     pub(super) fn keep_settings(&mut self, before: &Self) {
         let settings = before.streams.iter().map(|stream| Stream {
             priority: stream.priority,
@@ -239,6 +267,8 @@ impl Streams {
             ..Stream::default()
         });
         self.streams = settings.collect();
+        // A part for a message of before must not be taken for one of another message.
+        self.next_message = before.next_message;
     }
 
     fn stream_mut(&mut self, stream: StreamId) -> &mut Stream {
@@ -263,8 +293,10 @@ impl Streams {
         let id = scheduler.next(path)?;
         let named = self.ready_head(id).filter(|head| self.may_go_on(id, head, peer));
         named.or_else(|| {
-            let mut begun = self.unfinished.iter().map(|begun| begun.stream);
-            self.head(begun.find(|stream| scheduler.admits(*stream, path))?)
+            let begun = self.unfinished.iter().map(|begun| begun.stream);
+            let mut admitted = begun.filter(|stream| scheduler.admits(*stream, path));
+            // One that waits for its next part has no head.
+            admitted.find_map(|stream| self.head(stream))
         })
     }
 
@@ -277,9 +309,20 @@ impl Streams {
         // Fragments fill the peer's buffer until their message is complete. So all started messages together must fit, or none
         // might ever be completed (ADR 0031). A message in a single chunk is deliverable at once and needs no such room.
         let fits = |peer: PeerRoom| {
-            head.bytes() <= peer.whole || head.bytes().saturating_add(self.unfinished_bytes) <= peer.window
+            let is_deliverable = head.ends && head.bytes() <= peer.whole;
+            is_deliverable || self.queued_of_head(head).saturating_add(self.unfinished_bytes) <= peer.window
         };
         self.unfinished.is_empty() || fits(peer())
+    }
+
+    /// Queued bytes of the message `head`, which is the first of its stream.
+    fn queued_of_head(&self, head: &Waiting) -> u64 {
+        if head.ends {
+            head.bytes()
+        } else {
+            self.slab
+                .queued_of_head(self.streams[head.message.stream.index()].waiting)
+        }
     }
 
     //= rfc9260 3.3.1-4, 3.3.1-6, 3.3.1-7, 3.3.1-11, 6.9-13, 6.9-14
@@ -297,15 +340,17 @@ impl Streams {
             .slab
             .first_mut(queue)
             .expect("the stream of the next message has a head");
-        let ending = payload == head.message.payload.len();
-        let piece = if ending {
+        let is_taken = payload == head.message.payload.len();
+        let piece = if is_taken {
             mem::take(&mut head.message.payload)
         } else {
             head.message.payload.split_to(payload)
         };
-        let Waiting { id, message, .. } = head;
+        let Waiting {
+            id, message, ends, ..
+        } = head;
         let unordered = message.unordered;
-        let rest = message.payload.len() as u64;
+        let ending = is_taken && *ends;
         let begun = found.map_or_else(
             |_| Begun {
                 stream,
@@ -327,8 +372,8 @@ impl Streams {
             },
             payload: piece,
         };
-        self.follow(found, begun, chunk.payload_bytes(), rest);
-        self.taken(&chunk, scheduler);
+        self.follow(found, begun, &chunk);
+        self.taken(&chunk, is_taken, scheduler);
         chunk
     }
 
@@ -339,39 +384,51 @@ impl Streams {
             .binary_search_by_key(&stream, |begun| begun.stream)
     }
 
-    /// Updates the started messages after the fragment `sent` with index `found`; `rest` bytes of its message are unsent.
-    fn follow(&mut self, found: Result<usize, usize>, sent: Begun, bytes: u64, rest: u64) {
+    /// Updates the started messages after the fragment `chunk`; `sent` is its place, and `found` the index of its message.
+    fn follow(&mut self, found: Result<usize, usize>, sent: Begun, chunk: &Chunk) {
         let following = Begun {
             fsn: sent.fsn.next(),
             ..sent
         };
         match found {
-            Ok(at) if rest == 0 => {
+            Ok(at) if chunk.flags.ending => {
                 self.unfinished.remove(at);
             }
             Ok(at) => self.unfinished[at] = following,
-            Err(at) if rest > 0 => self.unfinished.insert(at, following),
+            Err(at) if !chunk.flags.ending => self.unfinished.insert(at, following),
             Err(_) => {}
         }
         if found.is_ok() {
-            self.unfinished_bytes -= bytes;
-        } else {
-            self.unfinished_bytes += rest;
+            self.unfinished_bytes -= chunk.payload_bytes();
+        } else if !chunk.flags.ending {
+            let head = self.head(chunk.stream);
+            self.unfinished_bytes += head.map_or(0, |head| self.queued_of_head(head));
         }
     }
 
-    fn taken(&mut self, chunk: &Chunk, scheduler: &mut dyn StreamScheduler) {
-        let (stream, ending) = (chunk.stream, chunk.flags.ending);
+    /// Updates queue and scheduler after a fragment, with which the head is taken completely or not.
+    fn taken(&mut self, chunk: &Chunk, is_taken: bool, scheduler: &mut dyn StreamScheduler) {
+        let stream = chunk.stream;
         self.unsent_bytes -= chunk.payload_bytes();
         self.streams[stream.index()].unsent_bytes -= chunk.payload_bytes();
-        scheduler.on_taken(stream, chunk.payload.len() as u32, ending);
-        if ending {
+        scheduler.on_taken(stream, chunk.payload.len() as u32, chunk.flags.ending);
+        if is_taken {
             self.slab.pop(&mut self.streams[stream.index()].waiting);
             match self.ready_head(stream) {
                 Some(head) => self.tell(stream, head, scheduler),
                 None => scheduler.on_idle(stream),
             }
         }
+    }
+
+    /// Whether all of `message` has been cut, which has begun on `stream`.
+    pub(super) fn has_cut(&self, stream: StreamId, message: MessageId) -> bool {
+        self.head(stream).is_none_or(|head| head.id != message) && !self.open.has(message)
+    }
+
+    /// Whether messages have begun, and nothing of them is queued.
+    pub(super) fn lacks_parts(&self) -> bool {
+        !self.unfinished.is_empty() && self.unfinished_bytes == 0
     }
 
     /// Whether a part of `message` is queued on `stream`.
@@ -389,9 +446,13 @@ impl Streams {
     ) -> Option<Chunk> {
         let was_ready = self.ready_head(stream).is_some();
         let queue = &mut self.streams[stream.index()].waiting;
-        let was_head = self.slab.first(*queue).is_some_and(|head| head.id == message);
-        let removed = self.slab.remove(queue, message)?;
-        let bytes = removed.bytes();
+        let was_head = self.slab.first(*queue).is_none_or(|head| head.id == message);
+        let (mut removed, mut bytes) = (self.open.take(message), 0);
+        while let Some(part) = self.slab.remove(queue, message) {
+            bytes += part.bytes();
+            removed = Some(part.message);
+        }
+        let removed = removed?;
         self.unsent_bytes -= bytes;
         self.streams[stream.index()].unsent_bytes -= bytes;
         if !was_head {
@@ -408,12 +469,12 @@ impl Streams {
             scheduler.on_idle(stream);
         }
         self.tell_if_ready(stream, scheduler);
-        let unordered = removed.message.unordered;
+        let unordered = removed.unordered;
         begun.map(|begun| Chunk {
             message,
             stream,
             place: place(self.interleaving, unordered, begun),
-            ppid: removed.message.ppid,
+            ppid: removed.ppid,
             flags: DataFlags {
                 beginning: false,
                 ending: true,
@@ -457,17 +518,23 @@ impl Streams {
             }
             while let Some(waiting) = self.slab.pop(&mut queue) {
                 self.unsent_bytes -= waiting.bytes();
-                refused.push((waiting.id, waiting.message));
+                let last: Option<&(MessageId, Message)> = refused.last();
+                if last.is_none_or(|(id, _)| *id != waiting.id) {
+                    refused.push((waiting.id, waiting.message));
+                }
             }
         }
         self.streams.truncate(usize::from(count));
+        self.open.limit(count);
         refused
     }
 
     /// Releases memory. To be called when nothing is queued.
     pub(super) fn shrink(&mut self, keep: usize) {
         self.slab.shrink(keep);
-        self.unfinished = Vec::new();
+        if self.unfinished.is_empty() {
+            self.unfinished = Vec::new();
+        }
     }
 
     #[cfg(test)]
@@ -486,7 +553,7 @@ impl Streams {
             let stream = &self.streams[id.index()];
             head.message.unordered || stream.ordered_in_window < MAX_ORDERED_IN_WINDOW
         };
-        let head = self.head(id).filter(|head| !self.held.has(id, head))?;
+        let head = self.head(id).filter(|head| !self.held.has(id, head.id))?;
         (may_begin(head) || self.find_unfinished(id).is_ok()).then_some(head)
     }
 

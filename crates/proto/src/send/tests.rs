@@ -1,6 +1,7 @@
 //! Tests of the sender: from a message to the acknowledgement of its last chunk.
 
 mod ahead;
+mod parts;
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -101,7 +102,7 @@ impl Application {
     }
 
     fn enqueue_message(&mut self, message: Message) -> Result<MessageId, SendError> {
-        self.sender.enqueue(message, &mut self.scheduler)
+        self.sender.enqueue(message.into(), &mut self.scheduler)
     }
 
     fn send(&mut self, path: PathId, max_chunk: usize, fragment_at: usize) -> Option<Written> {
@@ -667,7 +668,7 @@ fn started_message_stays_on_the_path_of_its_stream() {
     sender.negotiated(2, 5_000, true, &mut scheduler);
     for stream in [0, 1] {
         let message = Message::new(StreamId(stream), vec![7; 3_000]);
-        sender.enqueue(message, &mut scheduler).expect("room");
+        sender.enqueue(message.into(), &mut scheduler).expect("room");
     }
     let mut streams_on = |path| {
         let mut sends = || Some(sender.send_new(path, 1_000, 1_000, &mut scheduler, NOW)?.stream());

@@ -26,11 +26,13 @@ impl Sender {
         let sent = sent.map(|chunk| (chunk.message, chunk.stream, chunk.payload_bytes(), true));
         let waiting = self.streams.waiting();
         let waiting = waiting.map(|waiting| (waiting.id, waiting.message.stream, waiting.bytes(), false));
+        let unfinished = self.streams.open.ids();
+        let unfinished = unfinished.map(|(message, stream)| (message, stream, 0, true));
         let mut messages = BTreeMap::new();
         let passed_over = self.line.iter();
         let passed_over =
             passed_over.map(|chunk| (chunk.message, chunk.stream, chunk.payload_bytes(), false));
-        for (message, stream, bytes, sent) in sent.chain(passed_over).chain(waiting) {
+        for (message, stream, bytes, sent) in sent.chain(passed_over).chain(waiting).chain(unfinished) {
             let nothing = Unacknowledged {
                 message,
                 stream,

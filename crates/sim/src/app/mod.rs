@@ -4,6 +4,7 @@ mod download;
 mod inbox;
 mod meter;
 mod outbox;
+mod parts;
 mod pattern;
 mod workload;
 
@@ -14,6 +15,7 @@ pub use download::{Objects, Requests};
 pub use inbox::{DeliveryError, Inbox};
 pub use meter::{Meter, StreamMeter};
 pub use outbox::{Draft, Outbox};
+pub use parts::InParts;
 pub use pattern::{LONGEST_MESSAGE, pattern};
 use workload::MessageWriter;
 pub use workload::{Bulk, Client, Even, Paced, Refill, Server, Streams, Workload};

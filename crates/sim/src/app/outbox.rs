@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anabranch_proto::{Association, Message, Reliability, SendError};
+use anabranch_proto::{Association, Message, MessagePart, Reliability, SendError};
 use anabranch_types::{Instant, MessageId, Ppid, StreamId};
 
 use super::meter::stamp;
@@ -139,19 +139,33 @@ impl Outbox {
         reliability: Reliability,
         now: Instant,
     ) -> Result<u32, SendError> {
+        self.begin(association, (draft, reliability), draft.bytes, now)
+            .map(|(_, number)| number)
+    }
+
+    /// Sends the first `first` bytes of a message and records all of it. Returns its id and number.
+    pub(super) fn begin(
+        &mut self,
+        association: &mut Association,
+        (draft, reliability): (Draft, Reliability),
+        first: usize,
+        now: Instant,
+    ) -> Result<(MessageId, u32), SendError> {
         let (number, ppid) = if self.metered {
             (0, stamp(now))
         } else {
             let number = self.next_number();
             (number, Ppid(FIRST_PPID.wrapping_add(number)))
         };
-        let message = Message::new(draft.stream, pattern(number, draft.bytes))
-            .with_ppid(ppid)
-            .with_reliability(reliability);
-        let id = association.send(if draft.unordered {
-            message.unordered()
+        let message = Message {
+            unordered: draft.unordered,
+            ..Message::new(draft.stream, pattern(number, first))
+        };
+        let message = message.with_ppid(ppid).with_reliability(reliability);
+        let id = association.send(if first < draft.bytes {
+            MessagePart::Beginning(message)
         } else {
-            message
+            MessagePart::Whole(message)
         })?;
         if reliability != Reliability::Reliable {
             self.unreliable.ids.insert(id, self.sent.len());
@@ -162,7 +176,7 @@ impl Outbox {
             self.times.push(now);
         }
         self.bytes += draft.bytes as u64;
-        Ok(number)
+        Ok((id, number))
     }
 
     /// Messages accepted so far, by number.

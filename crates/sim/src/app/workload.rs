@@ -5,7 +5,7 @@ use core::time::Duration;
 use anabranch_proto::{Association, ReceivedMessage, SendError};
 use anabranch_types::{Instant, Rng, Seed, StreamId};
 
-use super::{Draft, Objects, Outbox, Requests};
+use super::{Draft, InParts, Objects, Outbox, Requests};
 
 /// Application on an association. It is called when the association starts, when its deadline expires, when a message arrives,
 /// and when the send buffer has room again.
@@ -27,6 +27,8 @@ pub enum Workload {
     Objects(Objects),
     /// Requests objects.
     Requests(Requests),
+    /// Sends a message in parts.
+    InParts(InParts),
 }
 
 impl Workload {
@@ -41,13 +43,19 @@ impl Workload {
             Self::Server(server) => server.act(writer),
             Self::Objects(objects) => objects.act(writer),
             Self::Requests(requests) => requests.act(writer),
+            Self::InParts(message) => message.act(now, writer),
         }
     }
 
     /// Handles a received message.
     pub(super) fn on_message(&mut self, now: Instant, message: &ReceivedMessage) {
         match self {
-            Self::Bulk(_) | Self::Even(_) | Self::Refill(_) | Self::Paced(_) | Self::Requests(_) => {}
+            Self::Bulk(_)
+            | Self::Even(_)
+            | Self::Refill(_)
+            | Self::Paced(_)
+            | Self::Requests(_)
+            | Self::InParts(_) => {}
             Self::Objects(objects) => objects.on_request(message.stream),
             Self::Client(client) => client.on_message(now),
             Self::Server(server) => server.owed.push(message.stream),
@@ -64,6 +72,7 @@ impl Workload {
             | Self::Requests(_) => None,
             Self::Paced(paced) => paced.next,
             Self::Client(client) => client.next,
+            Self::InParts(message) => message.deadline(),
         }
     }
 }

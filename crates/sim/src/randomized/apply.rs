@@ -8,9 +8,9 @@ use anabranch_netsim::{LinkChange, Probability};
 use anabranch_proto::{Association, Reliability};
 use anabranch_types::{PathId, Rate};
 
-use super::op::Op;
+use super::op::{Limit, Op};
 use super::shape::Shape;
-use crate::app::{Conversation, Draft, Reading};
+use crate::app::{Conversation, Draft, InParts, Reading, Workload};
 use crate::{Side, Simulation, Step};
 
 impl Op {
@@ -42,6 +42,7 @@ impl Op {
                 let draft = if unordered { draft.unordered() } else { draft };
                 send(simulation, side, (draft, limit.reliability()), count);
             }
+            Self::SendInParts { side, .. } => self.send_in_parts(simulation, side),
             Self::Reconfigure { side, change } => {
                 simulation.talk(side, |_, association, _| {
                     // Not agreed, not connected, or an earlier change is not complete: no change.
@@ -69,6 +70,30 @@ impl Op {
             }
             _ => self.apply_to_network(simulation, shape),
         }
+    }
+
+    fn send_in_parts(&self, simulation: &mut Simulation, side: Side) {
+        let Self::SendInParts {
+            stream,
+            bytes,
+            unordered,
+            limit,
+            part,
+            pause,
+            ..
+        } = *self
+        else {
+            return;
+        };
+        let draft = Draft {
+            unordered,
+            ..Draft::new(stream, bytes)
+        };
+        let reliability = limit.map_or(Reliability::Reliable, Limit::reliability);
+        let message = InParts::new(draft, reliability, part, Duration::from_millis(pause.into()));
+        simulation.talk(side, |conversation, association, now| {
+            conversation.also(now, Workload::InParts(message), association);
+        });
     }
 
     fn apply_to_network(&self, simulation: &mut Simulation, shape: &Shape) {

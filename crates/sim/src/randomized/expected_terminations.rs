@@ -25,7 +25,7 @@ const MANY_LOSSES: u32 = 3;
 pub(super) struct ExpectedTerminations {
     aborted: [bool; 2],
     shut_down: bool,
-    /// Something may delay a shutdown beyond its limit: a slow or stopped reader, or a short guard timer.
+    /// Something may delay a shutdown beyond its limit: a slow or stopped reader, a slow writer, or a short guard timer.
     is_slow: bool,
     /// Packets were lost on some path for some time.
     was_impaired: bool,
@@ -129,6 +129,7 @@ impl ExpectedTerminations {
             Op::Shutdown { .. } => self.shut_down = true,
             Op::Abort { side } => self.aborted[side.index()] = true,
             Op::Read { pace, .. } => self.is_slow |= pace != u32::MAX,
+            Op::SendInParts { .. } => self.is_slow = true,
             Op::Restart => {
                 self.restarted = self.may_restart;
                 for path in self.impaired.iter_mut().filter(|_| self.may_restart) {

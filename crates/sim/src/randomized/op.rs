@@ -45,6 +45,23 @@ pub enum Op {
         /// When they are abandoned.
         limit: Limit,
     },
+    /// An application sends a message in parts.
+    SendInParts {
+        /// Side.
+        side: Side,
+        /// Stream.
+        stream: u16,
+        /// Message length in bytes.
+        bytes: usize,
+        /// Sent unordered.
+        unordered: bool,
+        /// When it is abandoned; `None` for a reliable message.
+        limit: Option<Limit>,
+        /// Length of a part in bytes.
+        part: usize,
+        /// Milliseconds from one part to the next.
+        pause: u32,
+    },
     /// An application resets or adds streams. Ignored where the sides do not support it, or an earlier change is not complete.
     Reconfigure {
         /// Side.
@@ -386,14 +403,28 @@ impl Op {
         }
         let count = *pick(rng, &[1, 1, 1, 3, 10, 40]);
         let unordered = rng.chance(1, 4);
-        if shape.is_partially_reliable() && rng.chance(1, 2) {
+        let is_limited = shape.is_partially_reliable() && rng.chance(1, 2);
+        let limit = is_limited.then(|| Limit::draw(rng));
+        if shape.sends_in_parts() && rng.chance(1, 3) {
+            let bytes = bytes * *pick(rng, &[1, 2, 8]);
+            return Self::SendInParts {
+                side,
+                stream,
+                bytes,
+                unordered,
+                limit,
+                part: 1 + rng.below(bytes as u64).min(longest) as usize,
+                pause: *pick(rng, &[0, 1, 30, 300]),
+            };
+        }
+        if let Some(limit) = limit {
             return Self::SendUnreliable {
                 side,
                 stream,
                 bytes,
                 count,
                 unordered,
-                limit: Limit::draw(rng),
+                limit,
             };
         }
         Self::Send {

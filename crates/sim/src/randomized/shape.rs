@@ -11,7 +11,7 @@ use anabranch_proto::{AssociationConfig, DEFAULT_PORT, ErrorDetection};
 use anabranch_types::{Rate, Rng, Seed};
 use anabranch_wire::chunk::kind;
 
-use crate::app::Conversation;
+use crate::app::{Conversation, LONGEST_MESSAGE};
 use crate::{Scenario, Side, Simulation};
 
 /// SCTP port of the near side.
@@ -32,7 +32,7 @@ pub struct Shape {
     pub restarts: bool,
     /// Packets that a core may write at once.
     pub segments: usize,
-    /// The longest message in either direction: the protocol does not tell the other side.
+    /// The longest message in either direction, or part of one: the protocol does not tell the other side.
     pub max_message: usize,
     /// The paths.
     pub paths: Vec<PathShape>,
@@ -191,6 +191,11 @@ impl Shape {
         };
         AssociationConfig {
             local_sctp_port: Some(port),
+            max_message: if self.sends_in_parts() {
+                LONGEST_MESSAGE
+            } else {
+                self.max_message
+            },
             partial_reliability: self.is_partially_reliable(),
             reconfiguration: self.is_reconfigurable(),
             ..config
@@ -200,6 +205,11 @@ impl Shape {
     /// Whether both sides support partial reliability, as in a third of the tests.
     pub(super) const fn is_partially_reliable(&self) -> bool {
         self.seed.is_multiple_of(3)
+    }
+
+    /// Whether some messages are sent in parts, and may be longer than the buffers, as in a quarter of the tests.
+    pub(super) const fn sends_in_parts(&self) -> bool {
+        self.seed % 4 == 1
     }
 
     /// Whether both sides support stream reconfiguration, as in half of the tests.

@@ -30,6 +30,7 @@ mod nat;
 mod nr_sack;
 mod outage;
 mod own_policies;
+mod parts;
 mod path_mtu;
 mod path_schedulers;
 mod path_sets;

@@ -15,7 +15,7 @@ fn skipped_messages_are_counted_in_scheduler_order() {
     let mut scheduler = RoundRobinPacket::new(NoParameters);
     for stream in 0..8 {
         let message = Message::new(StreamId(stream), vec![7; 500]);
-        sender.enqueue(message, &mut scheduler).expect("room");
+        sender.enqueue(message.into(), &mut scheduler).expect("room");
     }
     sender
         .send_new(A, 1_000, 1_000, &mut scheduler, NOW)

@@ -1,0 +1,194 @@
+//! Messages that the application sends in parts. Which are unfinished, and what may be added to them?
+//!
+//! A stream has one unfinished message at most, and no further message until its end. So the parts of a message are neighbours in the
+//! queue of their stream. Each part is fragmented for itself.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use anabranch_policy::StreamScheduler;
+use anabranch_types::{MessageId, StreamId};
+use bytes::Bytes;
+
+use super::streams::Streams;
+use super::{SendError, Sender};
+use crate::message::Message;
+
+/// The unfinished messages. Takes no memory while there are none.
+#[derive(Debug, Default)]
+pub(super) struct Open(Option<Box<List>>);
+
+#[derive(Debug, Default)]
+struct List {
+    messages: Vec<OpenMessage>,
+}
+
+/// A message of which not all parts are queued.
+#[derive(Debug)]
+pub(super) struct OpenMessage {
+    id: MessageId,
+    /// The message, without data.
+    template: Message,
+    /// Bytes of its parts so far.
+    length: u64,
+}
+
+impl Open {
+    pub(super) fn has_any(&self) -> bool {
+        self.0.is_some()
+    }
+
+    fn messages(&self) -> &[OpenMessage] {
+        self.0.as_deref().map_or(&[], |list| &list.messages)
+    }
+
+    fn find(&self, id: MessageId) -> Option<&OpenMessage> {
+        self.messages().iter().find(|open| open.id == id)
+    }
+
+    /// The unfinished message of a stream.
+    pub(super) fn on(&self, stream: StreamId) -> Option<MessageId> {
+        let mut open = self.messages().iter();
+        open.find(|open| open.template.stream == stream)
+            .map(|open| open.id)
+    }
+
+    pub(super) fn has(&self, id: MessageId) -> bool {
+        self.find(id).is_some()
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = (MessageId, StreamId)> {
+        let messages = self.messages().iter();
+        messages.map(|open| (open.id, open.template.stream))
+    }
+
+    /// Adds a message of which `first` is the first part.
+    fn add(&mut self, id: MessageId, first: &Message) {
+        let length = first.payload.len() as u64;
+        let template = Message {
+            payload: Bytes::new(),
+            ..first.clone()
+        };
+        let open = OpenMessage { id, template, length };
+        self.0.get_or_insert_default().messages.push(open);
+    }
+
+    /// The message of a further part, which ends the message if `ends`.
+    fn part(&mut self, id: MessageId, payload: Bytes, ends: bool) -> Option<Message> {
+        let messages = &mut self.0.as_deref_mut()?.messages;
+        let open = messages.iter_mut().find(|open| open.id == id)?;
+        open.length += payload.len() as u64;
+        let part = Message {
+            payload,
+            ..open.template.clone()
+        };
+        if ends {
+            self.take(id);
+        }
+        Some(part)
+    }
+
+    /// Removes a message; returns it without data.
+    pub(super) fn take(&mut self, id: MessageId) -> Option<Message> {
+        let messages = &mut self.0.as_deref_mut()?.messages;
+        let at = messages.iter().position(|open| open.id == id)?;
+        let open = messages.remove(at);
+        if messages.is_empty() {
+            self.0 = None;
+        }
+        Some(open.template)
+    }
+
+    /// Removes the messages of streams from `count` on.
+    pub(super) fn limit(&mut self, count: u16) {
+        if let Some(list) = &mut self.0 {
+            list.messages.retain(|open| open.template.stream.0 < count);
+            if list.messages.is_empty() {
+                self.0 = None;
+            }
+        }
+    }
+}
+
+impl Streams {
+    /// Queues the first part of a message.
+    #[cold]
+    pub(super) fn open(&mut self, first: Message, scheduler: &mut dyn StreamScheduler) -> MessageId {
+        let id = self.take_id();
+        self.open.add(id, &first);
+        self.append(id, first, false, scheduler);
+        id
+    }
+
+    /// Queues a further part of an unfinished message.
+    #[cold]
+    fn add_part(&mut self, id: MessageId, payload: Bytes, ends: bool, scheduler: &mut dyn StreamScheduler) {
+        let Some(part) = self.open.part(id, payload, ends) else {
+            return;
+        };
+        // Earlier messages of the stream have left its queue if this one has begun.
+        if self.head(part.stream).is_none_or(|head| head.id == id) {
+            self.extend_begun(part.stream, part.payload.len() as u64);
+        }
+        self.append(id, part, ends, scheduler);
+    }
+}
+
+impl Sender {
+    /// Whether a message is unfinished.
+    pub(crate) fn has_unfinished(&self) -> bool {
+        self.streams.open.has_any()
+    }
+
+    /// Whether all messages are complete and acknowledged.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.is_drained() && !self.has_unfinished()
+    }
+
+    /// Queues a further part of an unfinished message.
+    #[cold]
+    pub(super) fn enqueue_part(
+        &mut self,
+        id: MessageId,
+        payload: Bytes,
+        ends: bool,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> Result<MessageId, SendError> {
+        let open = self.streams.open.find(id).ok_or(SendError::NoSuchMessage)?;
+        let length = payload.len() as u64;
+        if length == 0 {
+            return Err(SendError::Empty);
+        }
+        if open.length.saturating_add(length) > self.max_message as u64 {
+            return Err(SendError::TooLarge {
+                max: self.max_message,
+            });
+        }
+        if length > self.buffer {
+            return Err(SendError::TooLarge {
+                max: self.buffer as usize,
+            });
+        }
+        let (stream, reliability) = (open.template.stream, open.template.reliability);
+        if length > self.free_space()
+            && !self.make_room(length, reliability, scheduler)
+            && !self.waits_for_part(stream, id)
+        {
+            return Err(SendError::BufferFull);
+        }
+        self.streams.add_part(id, payload, ends, scheduler);
+        self.note_queued(stream);
+        Ok(id)
+    }
+
+    /// Whether the next part of this message is accepted although the buffer is full.
+    fn waits_for_part(&self, stream: StreamId, id: MessageId) -> bool {
+        self.may_wait_for_part() && !self.streams.has_waiting(stream, id)
+    }
+
+    /// Whether all that is in the buffer may wait for parts of messages that have begun, so that no acknowledgement would free any of it. It
+    /// may exceed the buffer, which was made smaller.
+    pub(crate) fn may_wait_for_part(&self) -> bool {
+        self.streams.lacks_parts() && !self.has_outstanding() && !self.has_passed_over()
+    }
+}
