@@ -9,6 +9,7 @@ use anabranch_policy::options::RtoParameters;
 use anabranch_policy::{PolicyRecipe, PolicySet};
 use anabranch_wire::chunk::kind;
 
+use crate::auth::ADDRESS_CHANGES;
 use crate::own_policies::OwnPolicies;
 use crate::path::Sizes;
 
@@ -274,7 +275,7 @@ impl AssociationConfig {
     pub(crate) fn demanded_chunks(&self) -> Vec<u8> {
         let mut all = Vec::new();
         if self.offers_address_changes() {
-            all.extend([kind::ASCONF, kind::ASCONF_ACK]);
+            all.extend(ADDRESS_CHANGES);
         }
         for kind in self.authenticated_chunks.iter().copied() {
             if may_be_authenticated(kind) && !all.contains(&kind) && all.len() < MAX_AUTHENTICATED {

@@ -122,8 +122,8 @@ impl ChunkKinds {
 
     /// Removes these types from the set.
     #[must_use]
-    pub(crate) fn without(self, kinds: [u8; 3]) -> Self {
-        Self(self.0 & !Self::from_bytes(&kinds).0)
+    pub(crate) fn without(self, kinds: &[u8]) -> Self {
+        Self(self.0 & !Self::from_bytes(kinds).0)
     }
 
     #[inline]

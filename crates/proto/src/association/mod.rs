@@ -29,7 +29,7 @@ use anabranch_wire::Packet;
 use anabranch_wire::chunk::kind;
 
 use crate::address::Addresses;
-use crate::auth::{Authentication, KeyVector, RANDOM_LEN};
+use crate::auth::{ADDRESS_CHANGES, Authentication, KeyVector, RANDOM_LEN};
 use crate::config::{AssociationConfig, PacketCounts};
 use crate::endpoint::cookie::Seal;
 use crate::extensions::{ChunkKinds, Extensions, PACKET_COUNTS};
@@ -297,9 +297,8 @@ impl Association {
     /// Whether both ends support ASCONF and require its authentication: an end that accepts ASCONF must require AUTH for ASCONF and
     /// ASCONF ACK (RFC 5061 §4.1, §4.2.7).
     pub(crate) fn may_change_addresses(&self) -> bool {
-        let both = [kind::ASCONF, kind::ASCONF_ACK];
         let authentication = self.authentication.as_deref();
-        both.iter().all(|kind| self.extensions.agreed(*kind))
+        ADDRESS_CHANGES.iter().all(|kind| self.extensions.agreed(*kind))
             && authentication.is_some_and(Authentication::peer_demands_address_changes)
     }
 

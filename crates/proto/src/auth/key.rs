@@ -14,13 +14,13 @@ use crate::config::may_be_authenticated;
 /// "The RANDOM parameter MUST contain a 32-byte Random Number" (RFC 4895 §6.1).
 pub(crate) const RANDOM_LEN: usize = 32;
 /// The chunk types of address changes, which are accepted only if they are authenticated.
-pub(super) const ADDRESS_CHANGES: [u8; 2] = [chunk_kind::ASCONF, chunk_kind::ASCONF_ACK];
+pub(crate) const ADDRESS_CHANGES: [u8; 2] = [chunk_kind::ASCONF, chunk_kind::ASCONF_ACK];
 /// Length of the parameter header in bytes.
 const HEADER_LEN: usize = 4;
 
 /// Whether chunks of type `kind` change addresses. This is asked for each received chunk, so it compares instead of searching the list.
 pub(crate) const fn changes_addresses(kind: u8) -> bool {
-    matches!(kind, chunk_kind::ASCONF | chunk_kind::ASCONF_ACK)
+    kind == ADDRESS_CHANGES[0] || kind == ADDRESS_CHANGES[1]
 }
 
 /// The key vector of one end: its RANDOM, CHUNKS and HMAC-ALGO parameters, in this order and without padding.

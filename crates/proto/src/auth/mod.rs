@@ -15,7 +15,7 @@ use anabranch_wire::{Auth, NoRoom, PacketBuilder, WriteChunk, Writer};
 
 pub(crate) use code::Algorithm;
 use code::HashedKey;
-pub(crate) use key::{BadRandom, KeyVector, KeyVectorReader, RANDOM_LEN, changes_addresses};
+pub(crate) use key::{ADDRESS_CHANGES, BadRandom, KeyVector, KeyVectorReader, RANDOM_LEN, changes_addresses};
 pub use shared_keys::KeyError;
 use shared_keys::SharedKeys;
 
@@ -83,7 +83,7 @@ impl Agreed {
         Some(Self {
             key: HashedKey::of(&ours.key(theirs, shared)),
             algorithm: theirs.algorithm()?,
-            demands_address_changes: key::ADDRESS_CHANGES.into_iter().all(|kind| theirs.demands(kind)),
+            demands_address_changes: ADDRESS_CHANGES.into_iter().all(|kind| theirs.demands(kind)),
         })
     }
 }
@@ -126,7 +126,7 @@ impl Authentication {
 
     fn demanded(&self) -> &[u8] {
         let general = self.general.as_ref();
-        general.map_or(&key::ADDRESS_CHANGES, |general| &general.demanded)
+        general.map_or(&ADDRESS_CHANGES, |general| &general.demanded)
     }
 
     /// Derives the association keys from the peer's key vector and the shared keys, of which `shared` is key 0 at the beginning.
@@ -139,7 +139,7 @@ impl Authentication {
             return;
         };
         if self.general.is_none() && theirs.demands_more_than_asconf() {
-            self.general = Some(Box::new(General::new(&key::ADDRESS_CHANGES, shared)));
+            self.general = Some(Box::new(General::new(&ADDRESS_CHANGES, shared)));
         }
         if let Some(general) = &mut self.general {
             general.agree(ours, theirs);

@@ -17,7 +17,7 @@ use super::directory::Correspondent;
 use super::inbound::Inbound;
 use super::replies::MAX_AMPLIFICATION;
 use crate::association::State;
-use crate::auth::{BadRandom, KeyVector, KeyVectorReader};
+use crate::auth::{ADDRESS_CHANGES, BadRandom, KeyVector, KeyVectorReader};
 use crate::config::{AssociationConfig, MIN_RECEIVE_BUFFER};
 use crate::extensions::{ChunkKinds, Extensions};
 use crate::handshake::{self, Declared, HostName};
@@ -283,9 +283,7 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
     let vector = vector.filter(|_| extensions.ours.contains(kind::AUTH));
     if vector.is_none() {
         // Extensions that need authentication are not offered without it.
-        extensions.ours = extensions
-            .ours
-            .without([kind::AUTH, kind::ASCONF, kind::ASCONF_ACK]);
+        extensions.ours = extensions.ours.without(&[kind::AUTH]).without(&ADDRESS_CHANGES);
     }
     let random = endpoint.randoms.of_tag(answer.local_tag);
     let ours = vector
