@@ -55,7 +55,7 @@ impl Sender {
             self.streams.open(message, scheduler)
         };
         if let Some(key) = key {
-            self.keyed.add(id, key);
+            self.keyed.add(id, key, length, is_whole);
         }
         if reliability != Reliability::Reliable {
             self.add_unreliable(id, stream, reliability);

@@ -15,10 +15,20 @@ use crate::on_demand::{Idle, OnDemand};
 /// The key of a message; `None` is the selected key.
 type Named = Option<u16>;
 
+/// A message that names a key.
+#[derive(Clone, Copy, Debug)]
+struct KeyedMessage {
+    key: u16,
+    /// Payload bytes that are not acknowledged cumulatively.
+    unacknowledged: u64,
+    /// Whether all of it is queued; a message that is sent in parts may not be.
+    is_whole: bool,
+}
+
 #[derive(Debug)]
 pub(super) struct Keyed {
-    /// The keys of messages that are not acknowledged.
-    keys: BTreeMap<MessageId, u16>,
+    /// The messages that are not acknowledged.
+    messages: BTreeMap<MessageId, KeyedMessage>,
     /// The key of the packet that is being written, once it has a message.
     packet: Option<Named>,
     /// Deactivated keys that messages still need.
@@ -29,20 +39,24 @@ pub(super) struct Keyed {
 
 impl Keyed {
     const NONE: Self = Self {
-        keys: BTreeMap::new(),
+        messages: BTreeMap::new(),
         packet: None,
         draining: BTreeSet::new(),
         free: VecDeque::new(),
     };
 
     fn is_needed(&self, key: u16) -> bool {
-        self.keys.values().any(|known| *known == key)
+        self.messages.values().any(|message| message.key == key)
+    }
+
+    fn key_of(&self, message: MessageId) -> Named {
+        self.messages.get(&message).map(|message| message.key)
     }
 
     /// Forgets a message that was acknowledged or abandoned.
     fn remove(&mut self, message: MessageId) {
-        if let Some(key) = self.keys.remove(&message) {
-            self.settle(key);
+        if let Some(message) = self.messages.remove(&message) {
+            self.settle(message.key);
         }
     }
 
@@ -63,7 +77,7 @@ impl Idle for Keyed {
     const IDLE: &'static Self = &Self::NONE;
 
     fn is_idle(&self) -> bool {
-        self.keys.is_empty() && self.draining.is_empty() && self.free.is_empty()
+        self.messages.is_empty() && self.draining.is_empty() && self.free.is_empty()
     }
 }
 
@@ -71,12 +85,41 @@ impl Idle for Keyed {
 pub(super) type KeyedMessages = OnDemand<Keyed>;
 
 impl KeyedMessages {
-    /// Notes the key of a message that was queued.
-    pub(super) fn add(&mut self, message: MessageId, key: u16) {
-        self.make_mut().keys.insert(message, key);
+    /// Notes the key of a message that was queued, or the first part of it.
+    pub(super) fn add(&mut self, message: MessageId, key: u16, bytes: u64, is_whole: bool) {
+        let keyed = KeyedMessage {
+            key,
+            unacknowledged: bytes,
+            is_whole,
+        };
+        self.make_mut().messages.insert(message, keyed);
     }
 
-    /// Forgets a message that was acknowledged, refused or abandoned.
+    /// Notes a further part of a message.
+    pub(super) fn extend(&mut self, message: MessageId, bytes: u64, is_whole: bool) {
+        let messages = self.active_mut().map(|keyed| &mut keyed.messages);
+        if let Some(keyed) = messages.and_then(|messages| messages.get_mut(&message)) {
+            keyed.unacknowledged += bytes;
+            keyed.is_whole = is_whole;
+        }
+    }
+
+    /// Notes that `bytes` of a message were acknowledged cumulatively. Its last fragment may be acknowledged before others: a fragment that
+    /// was sent ahead has a lower TSN.
+    pub(super) fn acknowledged(&mut self, message: MessageId, bytes: u64) {
+        let Some(keyed) = self.active_mut() else {
+            return;
+        };
+        let Some(known) = keyed.messages.get_mut(&message) else {
+            return;
+        };
+        known.unacknowledged = known.unacknowledged.saturating_sub(bytes);
+        if known.unacknowledged == 0 && known.is_whole {
+            keyed.remove(message);
+        }
+    }
+
+    /// Forgets a message that was refused or abandoned.
     #[inline]
     pub(super) fn remove(&mut self, message: MessageId) {
         if let Some(keyed) = self.active_mut() {
@@ -90,7 +133,7 @@ impl KeyedMessages {
         let Some(keyed) = self.active_mut() else {
             return true;
         };
-        let key = message().and_then(|message| keyed.keys.get(&message).copied());
+        let key = message().and_then(|message| keyed.key_of(message));
         *keyed.packet.get_or_insert(key) == key
     }
 }
@@ -126,7 +169,7 @@ impl Sender {
             _ => return None,
         };
         let chunk = self.scoreboard.chunk(self.cumulative().nearest(tsn))?;
-        keyed.keys.get(&chunk.message).copied()
+        keyed.key_of(chunk.message)
     }
 
     /// Whether a message that is not acknowledged names the key `id`.

@@ -425,8 +425,8 @@ impl Sender {
                     .make_mut()
                     .acknowledged(chunk.message, cumulative, is_sent);
             }
-            if may_be_keyed && chunk.flags.ending {
-                self.keyed.remove(chunk.message);
+            if may_be_keyed {
+                self.keyed.acknowledged(chunk.message, chunk.payload_bytes());
             }
         });
         if self.partial.has_skipped() {

@@ -177,6 +177,7 @@ impl Sender {
             return Err(SendError::BufferFull);
         }
         self.streams.add_part(id, payload, ends, scheduler);
+        self.keyed.extend(id, length, ends);
         self.note_queued(stream);
         Ok(id)
     }

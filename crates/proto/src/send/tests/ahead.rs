@@ -165,3 +165,17 @@ fn placeholder_comes_behind_earlier_messages_of_its_stream() {
     app.receive_sack(2, 60_000);
     assert_eq!(app.sender.advanced_point(), Some(nth(3)));
 }
+
+/// The acknowledgement of its last fragment does not make a message complete.
+#[test]
+fn message_with_an_acknowledged_last_fragment_still_needs_its_key() {
+    let mut app = interleaving(100_000);
+    let message = Message::new(StreamId(0), vec![7; 2_500]).with_authentication_key(1);
+    app.enqueue_message(message).expect("room");
+    assert_eq!(send_ahead(&mut app, 2_000), Some(nth(1)), "the last of three");
+    app.receive_sack(1, 100_000);
+    assert!(app.sender.needs_key(1), "two fragments are not sent");
+    assert_eq!(send_ahead(&mut app, 0), Some(nth(3)), "the two before it");
+    app.receive_sack(3, 100_000);
+    assert!(!app.sender.needs_key(1), "all is acknowledged");
+}
