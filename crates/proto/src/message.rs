@@ -50,6 +50,7 @@ pub enum MessagePart {
 }
 
 impl From<Message> for MessagePart {
+    #[inline]
     fn from(message: Message) -> Self {
         Self::Whole(message)
     }
@@ -66,6 +67,7 @@ impl MessagePart {
     }
 
     /// The shared key that a message which begins with it names. Later parts have the key of the first.
+    #[inline]
     pub(crate) const fn authentication_key(&self) -> Option<u16> {
         match self {
             Self::Whole(message) | Self::Beginning(message) => message.authentication_key,
@@ -74,12 +76,14 @@ impl MessagePart {
     }
 
     /// Whether a message begins with it.
+    #[inline]
     #[must_use]
     pub const fn begins(&self) -> bool {
         matches!(self, Self::Whole(_) | Self::Beginning(_))
     }
 
     /// Whether a message ends with it.
+    #[inline]
     #[must_use]
     pub const fn ends(&self) -> bool {
         matches!(self, Self::Whole(_) | Self::End(..))

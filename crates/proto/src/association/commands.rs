@@ -32,7 +32,9 @@ impl Association {
     /// [`SendError::BufferFull`] while the send buffer is full; [`crate::Event::Writable`] follows when it has room. The other
     /// errors are about the message or the state of the association. A message that has begun may be finished while the association
     /// shuts down, which waits for that.
+    #[inline]
     pub fn send(&mut self, part: impl Into<MessagePart>) -> Result<MessageId, SendError> {
+        // Inlined, so that a whole message is not moved into a part and out of it again.
         let part = part.into();
         let (begins, ends) = (part.begins(), part.ends());
         let is_open = self.state.accepts_messages() && !self.owed.shutdown;

@@ -11,6 +11,7 @@ impl Sender {
     ///
     /// # Errors
     /// All of [`SendError`] except `Closing` and `NotConnected`, which concern the association.
+    #[inline]
     pub(crate) fn enqueue(
         &mut self,
         part: MessagePart,
