@@ -5,6 +5,7 @@
 
 pub mod association;
 pub mod capture;
+pub mod data_channels;
 pub mod plan;
 pub mod reassembly;
 pub mod sealed;

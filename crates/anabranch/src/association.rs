@@ -1,5 +1,6 @@
 //! Association handle: send, receive, observe and close.
 
+mod data_channels;
 mod parts;
 mod readiness;
 

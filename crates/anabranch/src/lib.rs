@@ -51,6 +51,7 @@
 
 mod association;
 mod builder;
+mod data_channel;
 mod driver;
 mod endpoint;
 mod error;
@@ -61,6 +62,10 @@ mod security;
 mod stream;
 mod writer;
 
+pub use anabranch_datachannel::{
+    ChannelOptions, ChannelReliability, ChannelState, CloseCause, Limits as ChannelLimits, OpenError,
+    Payload, Role, Violation, priority,
+};
 pub use anabranch_io as io;
 pub use anabranch_policy as policy;
 pub use anabranch_policy::{PolicyRecipe, Reachability};
@@ -77,6 +82,7 @@ pub use anabranch_types::{AssociationId, Instant, MessageId, PathAddr, PathId, P
 pub use association::Association;
 pub use builder::EndpointBuilder;
 pub use bytes::Bytes;
+pub use data_channel::{ChannelSendError, DataChannel, DataChannels};
 pub use driver::Readiness;
 pub use endpoint::Endpoint;
 pub use error::{

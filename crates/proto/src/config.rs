@@ -4,7 +4,9 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use anabranch_policy::catalog::{AckChoice, AddIpChoice, ProbingChoice, RtoChoice};
+use anabranch_policy::catalog::{
+    AckChoice, AddIpChoice, InterleavingChoice, ProbingChoice, RtoChoice, StreamSchedulerChoice,
+};
 use anabranch_policy::options::RtoParameters;
 use anabranch_policy::{PolicyRecipe, PolicySet};
 use anabranch_wire::chunk::kind;
@@ -207,9 +209,11 @@ pub enum SackWalks {
 }
 
 impl AssociationConfig {
+    //= rfc8831 5-1, 6.1-2, 6.1-3, 6.1-4, 6.1-5, 6.1-6, 6.1-7, 6.2-1, 6.4-1, 6.6-7
     /// Configuration for WebRTC data channels and compatible programs. It uses SCTP port 5000 at both ends, a single path, and
     /// 65,535 streams (RFC 8831 §6.2). Packets fit into 1,280 bytes, which every IPv6 path carries, after the overhead of
-    /// DTLS and TURN is added. Packets have no checksum if the peer accepts that, because DTLS detects errors (RFC 9653).
+    /// DTLS and TURN is added. Packets have no checksum if the peer accepts that, because DTLS detects errors (RFC 9653). Messages are
+    /// interleaved if the peer supports it, and streams get bytes in proportion to their weights (RFC 8831 §6.1, §6.4).
     ///
     /// ```
     /// use anabranch_proto::AssociationConfig;
@@ -227,6 +231,11 @@ impl AssociationConfig {
             reconfiguration: true,
             mtu: WEBRTC_MTU,
             zero_checksum: Some(ErrorDetection::Dtls),
+            policies: PolicyRecipe {
+                stream_scheduler: StreamSchedulerChoice::WeightedFair(Default::default()),
+                interleaving: InterleavingChoice::On(Default::default()),
+                ..PolicyRecipe::default()
+            },
             ..Self::default()
         }
     }

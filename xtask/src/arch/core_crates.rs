@@ -3,8 +3,8 @@
 use crate::finding::Finding;
 use crate::sources::Source;
 
-/// The crates below the drivers: the types, the wire format, the policies, the protocol, and TCP to compare it with.
-pub(crate) const CORE: [&str; 5] = ["types", "wire", "policy", "proto", "tcp"];
+/// The crates below the drivers: the types, the wire format, the policies, the protocol, TCP to compare it with, and data channels.
+pub(crate) const CORE: [&str; 6] = ["types", "wire", "policy", "proto", "tcp", "datachannel"];
 
 /// Finds the core crates whose `lib.rs` is missing or has something other than `#![no_std]` after its documentation.
 pub(crate) fn check(sources: &[Source]) -> Vec<Finding> {
@@ -57,7 +57,8 @@ mod tests {
             [
                 "crates/policy/src/lib.rs",
                 "crates/proto/src/lib.rs",
-                "crates/tcp/src/lib.rs"
+                "crates/tcp/src/lib.rs",
+                "crates/datachannel/src/lib.rs"
             ]
         );
     }

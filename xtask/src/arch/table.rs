@@ -37,6 +37,7 @@ pub(crate) const CRATES: &[Rule] = &[
     rule(2, "anabranch-netsim", &["anabranch-types"]),
     rule(2, "anabranch-io", &["anabranch-types"]),
     rule(2, "anabranch-secure", &["anabranch-types"]),
+    rule(2, "anabranch-datachannel", &["anabranch-types"]),
     rule(
         3,
         "anabranch-trace",
@@ -62,6 +63,7 @@ pub(crate) const CRATES: &[Rule] = &[
             "anabranch-proto",
             "anabranch-io",
             "anabranch-secure",
+            "anabranch-datachannel",
         ],
     ),
     rule(

@@ -4,6 +4,7 @@
 //! send, in batches too; then it checks whether handles or the timer brought new work, and sleeps if not.
 
 mod channels;
+mod data_channels;
 mod flood;
 mod follow;
 mod inbox;
@@ -23,6 +24,7 @@ use std::time::Duration;
 use anabranch_io::{IcmpKind, Incoming, Socket};
 use anabranch_proto::{self as proto, Transmit};
 pub(crate) use channels::Attempt;
+pub(crate) use data_channels::{ChannelBoard, ChannelParts, Next as NextMessage, NotSent};
 #[cfg(target_os = "linux")]
 pub(crate) use follow::follow;
 pub(crate) use inbox::Looked;

@@ -9,12 +9,15 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
+use anabranch_datachannel::{Limits, Role};
 use anabranch_io::Socket;
 use anabranch_proto::{self as proto, Association, AssociationConfig, BufferError, CloseReason, Event};
 use anabranch_types::{AssociationId, ChannelId, Instant};
 use tokio::sync::Notify;
 
 use super::channels::Channels;
+use super::data_channels::ChannelBoard;
+use super::inbox::Looked;
 use super::seal::Seal;
 use super::signals::{Signals, Wake, Wakings};
 use crate::events::AssociationEvent;
@@ -120,6 +123,8 @@ struct Tracked {
     owner: Owner,
     /// Free space in the send buffer at which writers are woken.
     comfortable_room: u64,
+    /// Its data channels, which receive all its messages.
+    board: Option<Box<ChannelBoard>>,
 }
 
 /// Free space at which it is worth waking writers. More would be costly: where the buffer limits what is sent, nearly all of
@@ -224,6 +229,7 @@ impl State {
             return;
         };
         tracked.owner = Owner::Nobody;
+        tracked.board = None;
         if tracked.signals.ended().is_some() {
             self.forgettable.push(id);
         } else if let Some(mut association) = self.core.association_mut(id) {
@@ -267,6 +273,7 @@ impl State {
     pub(crate) fn collect(&mut self, wakings: &mut Wakings) -> Happened {
         let mut happened = Happened::default();
         while let Some((id, event)) = self.core.poll_event() {
+            self.tell_channels(id, &event, wakings);
             happened.acceptable |= self.on_event(id, event, wakings);
         }
         let Self {
@@ -303,16 +310,64 @@ impl State {
     /// Moves what can be received to the inbox of the association; `true` if anything moved. Messages that nobody will
     /// ever read are discarded.
     pub(crate) fn deliver(&mut self, id: AssociationId) -> bool {
-        let Some(Tracked { signals, owner, .. }) = self.associations.get(&id) else {
+        let Some(Tracked {
+            signals,
+            owner,
+            board,
+            ..
+        }) = self.associations.get_mut(&id)
+        else {
             return false;
         };
         let mut association = self.core.association_mut(id);
+        if let (Some(board), Some(association)) = (board, &mut association) {
+            board.serve(association);
+            return false;
+        }
         let mut next = || association.as_mut()?.receive();
         if *owner == Owner::Nobody {
             while next().is_some() {}
             return false;
         }
         signals.inbox.fill(next)
+    }
+
+    /// Gives the association data channels, unless it has some. `None` if there is no such association.
+    pub(crate) fn attach_channels(
+        &mut self,
+        id: AssociationId,
+        role: Role,
+        limits: Limits,
+    ) -> Option<Arc<Notify>> {
+        let tracked = self.associations.get_mut(&id)?;
+        let mut association = self.core.association_mut(id)?;
+        if let Some(board) = &tracked.board {
+            return Some(board.acceptable());
+        }
+        let mut board = Box::new(ChannelBoard::new(role, limits));
+        board.learn_streams(&association);
+        while let Looked::Message(message) = tracked.signals.inbox.look(true) {
+            board.take(message);
+        }
+        board.serve(&mut association);
+        if let Some(reason) = tracked.signals.ended() {
+            board.on_event(&Event::Closed(reason.clone()), &mut association);
+        }
+        let acceptable = board.acceptable();
+        tracked.board = Some(board);
+        Some(acceptable)
+    }
+
+    /// Acts on the data channels of an association. The tasks to wake are to be notified without the lock.
+    pub(crate) fn with_channels<T>(
+        &mut self,
+        id: AssociationId,
+        act: impl FnOnce(&mut ChannelBoard, &mut Association) -> T,
+    ) -> Option<(T, Vec<Arc<Notify>>)> {
+        let board = self.associations.get_mut(&id)?.board.as_mut()?;
+        let mut association = self.core.association_mut(id)?;
+        let result = act(board, &mut association);
+        Some((result, board.take_wakes()))
     }
 
     /// Adds a socket, unless the driver has ended.
@@ -351,9 +406,25 @@ impl State {
             signals: Arc::clone(&signals),
             owner,
             comfortable_room: comfortable_room(buffer),
+            board: None,
         };
         self.associations.insert(id, tracked);
         signals
+    }
+
+    /// Lets the data channels of the association handle an event.
+    fn tell_channels(&mut self, id: AssociationId, event: &Event, wakings: &mut Wakings) {
+        let told = self.with_channels(id, |board, association| {
+            board.on_event(event, association);
+            board.take_unblocked()
+        });
+        let Some((is_unblocked, wakes)) = told else {
+            return;
+        };
+        wakings.add_notifies(wakes);
+        if is_unblocked && let Some(tracked) = self.associations.get(&id) {
+            wakings.add(&tracked.signals, Wake::Writers);
+        }
     }
 
     /// `true` if there is one more association to accept.

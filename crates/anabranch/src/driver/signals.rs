@@ -135,15 +135,26 @@ pub(crate) enum Wake {
 /// Wake-ups collected while the state is locked and carried out afterwards: a woken task should not run into the lock
 /// that its waker holds.
 #[derive(Debug, Default)]
-pub(crate) struct Wakings(Vec<(Arc<Signals>, Wake)>);
+pub(crate) struct Wakings {
+    tasks: Vec<(Arc<Signals>, Wake)>,
+    /// Tasks that wait at data channels.
+    notifies: Vec<Arc<Notify>>,
+}
 
 impl Wakings {
     pub(crate) fn add(&mut self, signals: &Arc<Signals>, wake: Wake) {
-        self.0.push((Arc::clone(signals), wake));
+        self.tasks.push((Arc::clone(signals), wake));
+    }
+
+    pub(crate) fn add_notifies(&mut self, notifies: Vec<Arc<Notify>>) {
+        self.notifies.extend(notifies);
     }
 
     pub(crate) fn carry_out(&mut self) {
-        for (signals, wake) in self.0.drain(..) {
+        for notify in self.notifies.drain(..) {
+            notify.notify_waiters();
+        }
+        for (signals, wake) in self.tasks.drain(..) {
             match wake {
                 Wake::Readers => {
                     signals.readable.notify_waiters();

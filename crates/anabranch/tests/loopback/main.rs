@@ -4,6 +4,7 @@
 mod addresses;
 mod closing;
 mod common;
+mod data_channels;
 mod heartbeats;
 mod many;
 mod messages;

@@ -76,6 +76,7 @@ impl Transfer {
         self.change_mtu(path, |mtu| mtu.refused(largest, now)).1
     }
 
+    //= rfc8831 5-4
     /// Writes the next MTU probe that is due: a HEARTBEAT with padding up to the probed size and no data (RFC 8899 §6.2.1, RFC
     /// 4820). Returns its path and length.
     pub(crate) fn write_mtu_probe(

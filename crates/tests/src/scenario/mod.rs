@@ -12,6 +12,7 @@ mod capture;
 mod cmt;
 mod collision;
 mod coupling;
+mod data_channels;
 mod determinism;
 mod ecn;
 mod failover;

@@ -32,6 +32,7 @@ fn too_large(pair: &Pair, path: usize) -> u64 {
 
 //= rfc9260 7.3-1
 //= rfc6951 5.5-2, 5.6-3
+//= rfc8831 5-4
 #[test]
 fn plpmtud_passes_a_black_hole() {
     let mut pair = paths([1_300]).connected();
