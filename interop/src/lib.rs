@@ -6,6 +6,7 @@
 //! | `core` | cores in virtual time: ours, dcsctp, sctp-proto |
 //! | `core_pair` | two cores with a lossy link between them, captured |
 //! | `host` | our core on UDP or raw sockets, captured |
+//! | `recording` | capture of the packets of an endpoint of the library |
 //! | `stack` | usrsctp, pion and aiortc, in the programs of `peers/` |
 //! | `peer` | starting those programs and reading their reports |
 //! | `namespace` | two hosts with several links between them |
@@ -23,6 +24,7 @@ mod kernel;
 mod messages;
 mod namespace;
 mod peer;
+mod recording;
 mod stack;
 mod tcp_host;
 pub mod tools;
@@ -33,6 +35,7 @@ pub use kernel::{Device, Kernel, MultipathRole};
 pub use messages::{Inbox, Workload, payload};
 pub use namespace::Hosts;
 pub use peer::{Peer, Report};
+pub use recording::Recording;
 pub use stack::Stack;
 pub use tcp_host::TcpHost;
 pub use tshark::TsharkReport;

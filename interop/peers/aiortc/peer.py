@@ -213,7 +213,16 @@ def main():
     parser.add_argument("--odd-unordered", action="store_true")
     parser.add_argument("--retransmissions", type=int)
     parser.add_argument("--end", choices=["abort", "wait"], default="wait")
-    asyncio.run(run(parser.parse_args()))
+    parser.add_argument("--channels", type=int, default=0)
+    parser.add_argument("--client", action="store_true")
+    options = parser.parse_args()
+    asyncio.run(run_channels(options) if options.channels else run(options))
+
+
+async def run_channels(options):
+    import channels
+
+    await channels.run(options, sctp, UdpTransport)
 
 
 if __name__ == "__main__":

@@ -279,6 +279,8 @@ func run() error {
 	flag.IntVar(&p.retransmissions, "retransmissions", -1, "limit for streams 2, 3, 6, 7 and so on; none if negative")
 	how := flag.String("end", "wait", "shutdown, abort or wait")
 	interleave := flag.Bool("interleaving", false, "offer I-DATA")
+	channels := flag.Int("channels", 0, "open so many data channels, and echo what arrives on those of the other end")
+	client := flag.Bool("client", false, "the DTLS role: open channels on even streams")
 	zeroChecksum := flag.Bool("zero-checksum", false, "accept packets with a checksum of zero")
 	flag.Parse()
 	var err error
@@ -312,9 +314,12 @@ func run() error {
 		p.association, err = sctp.ServerWithOptions(options...)
 	}
 	p.report = report{Event: "report", Stack: "pion", Connected: err == nil, Paths: 1}
-	if err != nil {
+	switch {
+	case err != nil:
 		p.fail(err)
-	} else {
+	case *channels > 0:
+		p.converseOnChannels(*channels, *client)
+	default:
 		p.converse(*how)
 	}
 	p.report.Seconds = p.last.Sub(p.first).Seconds()
