@@ -24,6 +24,7 @@ mod growth;
 mod hystart;
 mod independent;
 mod lia;
+mod mean_rtt;
 mod olia;
 mod partial;
 mod reno;

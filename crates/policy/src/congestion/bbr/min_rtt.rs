@@ -10,6 +10,7 @@ use core::time::Duration;
 
 use anabranch_types::Instant;
 
+use crate::congestion::mean_rtt::{Mean, rise_of};
 use crate::parameters::Parameter;
 
 pub(super) const SMOOTHED_RTT: Parameter = Parameter {
@@ -40,49 +41,6 @@ pub(super) struct MinRtt {
     latest: Option<Duration>,
 }
 
-/// The mean of samples, in microseconds.
-#[derive(Clone, Copy, Debug, Default)]
-struct Mean {
-    sum: u64,
-    squares: u64,
-    samples: u64,
-}
-
-/// The standard error of a mean is at most this part of it: half of the rise that shows a queue.
-const ERROR_DIVISOR: u64 = 16;
-/// With fewer samples their variation is unknown (N_RTT_SAMPLE of RFC 9406).
-const SAMPLES_NEEDED: u64 = 8;
-
-impl Mean {
-    fn add(&mut self, rtt: Duration) {
-        // At most a minute: its square times the samples of a round fits.
-        let micros = u64::try_from(rtt.as_micros()).unwrap_or(u64::MAX).min(60_000_000);
-        self.sum = self.sum.saturating_add(micros);
-        self.squares = self.squares.saturating_add(micros * micros);
-        self.samples += 1;
-    }
-
-    fn get(&self) -> Option<Duration> {
-        self.sum.checked_div(self.samples).map(Duration::from_micros)
-    }
-
-    /// The mean, once there are enough samples for their variation; then it starts again.
-    fn take(&mut self) -> Option<Duration> {
-        let mean = self.sum.checked_div(self.samples)?;
-        let variance = (self.squares / self.samples).saturating_sub(mean * mean);
-        let error = mean / ERROR_DIVISOR;
-        if self.samples < SAMPLES_NEEDED || variance > self.samples.saturating_mul(error * error) {
-            return None;
-        }
-        core::mem::take(self).get()
-    }
-}
-
-/// Smallest and largest rise of the round-trip time that shows a queue, and its share of the minimum (RFC 9406 §4.2).
-const SMALLEST_RISE: Duration = Duration::from_millis(4);
-const LARGEST_RISE: Duration = Duration::from_millis(16);
-const RISE_DIVISOR: u32 = 8;
-
 impl MinRtt {
     pub(super) fn new(interval: Duration, smoothed: bool) -> Self {
         Self {
@@ -110,7 +68,7 @@ impl MinRtt {
     /// Up to which round-trip time a path has no queue to speak of.
     pub(super) fn without_queue(&self) -> Option<Duration> {
         let least = self.get()?;
-        Some(least + (least / RISE_DIVISOR).clamp(SMALLEST_RISE, LARGEST_RISE))
+        Some(least + rise_of(least))
     }
 
     /// Whether the round-trip time sits at its minimum; unknown is no.
