@@ -139,13 +139,13 @@ impl PolicyRecipe {
     #[must_use]
     pub fn build(&self) -> PolicySet {
         let congestion = self.congestion.build();
-        let measures_rates = congestion.measures_rates();
+        let is_paced = congestion.may_measure_rates();
         PolicySet {
             stream_scheduler: self.stream_scheduler.build(),
             path_scheduler: self.path_scheduler.build(),
             congestion,
-            measures_rates,
-            burst: if measures_rates {
+            measures_rates: false,
+            burst: if is_paced {
                 Box::new(Paced::new(NoParameters))
             } else {
                 self.burst.build()

@@ -22,8 +22,8 @@ pub struct PolicySet {
     pub path_scheduler: Box<dyn PathScheduler>,
     /// How much may be in flight on each path?
     pub congestion: Box<dyn CongestionControl>,
-    /// Whether the congestion control measures rates: a copy of [`CongestionControl::measures_rates`], set when a path is
-    /// added, so that others cost no call for each packet.
+    /// Whether the congestion control measures rates now: a copy of [`CongestionControl::measures_rates`], so that others cost
+    /// no call for each packet.
     pub measures_rates: bool,
     /// How many packets may be sent at once?
     pub burst: Box<dyn BurstPolicy>,
@@ -50,9 +50,9 @@ pub struct PolicySet {
 impl PolicySet {
     /// Adds a path to all policies that keep state per path.
     pub fn add_path(&mut self, path: &PathFacts, now: Instant) {
-        self.measures_rates = self.congestion.measures_rates();
         self.path_scheduler.add_path(path.id);
         self.congestion.add_path(path, now);
+        self.measures_rates = self.congestion.measures_rates();
         self.rtt_samples.add_path(path.id);
         self.loss.add_path(path.id);
         self.burst.add_path(path.id);

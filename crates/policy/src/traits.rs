@@ -42,9 +42,12 @@ pub trait CongestionControl: Policy {
         let _ = (path, limit);
     }
     /// Whether it measures delivery rates: then [`CongestionControl::on_sent`], [`CongestionControl::on_lost`] and
-    /// [`CongestionControl::on_application_limited`] are called, and data is paced at [`CongestionControl::pacing_rate`],
-    /// whatever the burst policy. Constant.
+    /// [`CongestionControl::on_application_limited`] are called. Asked when a path is added and after each event.
     fn measures_rates(&self) -> bool {
+        false
+    }
+    /// Whether it measures rates at any time: then data is paced, whatever the burst policy. Constant.
+    fn may_measure_rates(&self) -> bool {
         false
     }
     /// A packet with data was sent on `path`.

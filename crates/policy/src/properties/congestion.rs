@@ -95,13 +95,13 @@ fn cwnd_stays_within_bounds_and_losses_never_raise_it() {
 #[test]
 fn a_path_in_recovery_does_not_grow() {
     for_all::<CongestionChoice>(|policy, _, rng| {
+        let mut path = any_path(rng, 0);
+        path.in_recovery = true;
+        policy.add_path(&path, Instant::ZERO);
         // The cwnd of BBR follows its model in recovery, too.
         if policy.measures_rates() {
             return;
         }
-        let mut path = any_path(rng, 0);
-        path.in_recovery = true;
-        policy.add_path(&path, Instant::ZERO);
         for step in 0..100 {
             path.cwnd = policy.cwnd(path.id);
             path.in_flight = path.cwnd;

@@ -86,18 +86,18 @@ impl Transfer {
         let (highest, bytes) = lost;
         let outstanding = self.sender.highest_outstanding(path);
         let exit = outstanding.map_or(highest, |outstanding| outstanding.max(highest));
+        self.paths.fact_mut(path).in_recovery = true;
+        let event = LossEvent { path, cause, bytes };
+        self.tell_loss(&event, now);
         let rate = match self.config.policies.recovery {
             RecoveryChoice::Window(_) => None,
-            // The model decides how much may be sent in recovery, too.
-            RecoveryChoice::Proportional(_) if self.policies.measures_rates => None,
+            // A model decides how much may be sent in recovery, too.
+            RecoveryChoice::Proportional(_) if self.policies.congestion.pacing_rate(path).is_some() => None,
             // The facts still have the values from before the loss.
             RecoveryChoice::Proportional(_) => Some(ProportionalRate::begin(self.paths.fact(path).in_flight)),
         };
         let sending = self.paths.path_mut(path).sending.make_mut();
         sending.recovery = Some(Box::new(Recovery { exit, rate }));
-        self.paths.fact_mut(path).in_recovery = true;
-        let event = LossEvent { path, cause, bytes };
-        self.tell_loss(&event, now);
     }
 
     /// Ends fast recovery of a path when all data that was outstanding at its start is acknowledged: by the cumulative TSN, or,

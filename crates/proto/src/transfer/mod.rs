@@ -250,6 +250,7 @@ impl Transfer {
 
     /// Copies the windows of the congestion control into the facts, where the other policies see them.
     fn publish_windows(&mut self) {
+        self.policies.measures_rates = self.policies.congestion.measures_rates();
         for id in self.paths.ids() {
             let cwnd = self.policies.congestion.cwnd(id);
             let ssthresh = self.policies.congestion.ssthresh(id);

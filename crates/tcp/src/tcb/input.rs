@@ -264,7 +264,7 @@ impl ControlBlock {
         ack.pseudo_cumulative_advanced = changes.advanced;
         ack.latest_sent_at = changes.latest_sent_at;
         ack.latest_send_number = Some(SendNumber(changes.latest_order));
-        if context.policies.measures_rates {
+        if context.policies.congestion.may_measure_rates() {
             ack.rtt_sample = changes.sample.map(|sent_at| SentOnce {
                 sent_at,
                 tsn: UnwrappedTsn(self.scoreboard.first()),

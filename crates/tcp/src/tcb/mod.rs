@@ -256,6 +256,7 @@ impl ControlBlock {
     fn refresh(&self, context: &mut Context<'_>) {
         let window = context.policies.congestion.cwnd(self.id);
         let threshold = context.policies.congestion.ssthresh(self.id);
+        context.policies.measures_rates = context.policies.congestion.measures_rates();
         let pacing_rate = match context.policies.measures_rates {
             true => context.policies.congestion.pacing_rate(self.id),
             false => None,

@@ -48,10 +48,10 @@ impl ControlBlock {
 
     /// Whether a retransmission has to wait because its congestion control paces it; then the timer is set.
     pub(super) fn is_paced(&mut self, context: &mut Context<'_>) -> bool {
-        if !context.policies.measures_rates {
+        let facts = &context.facts[self.id.index()];
+        if facts.pacing_rate.is_none() {
             return false;
         }
-        let facts = &context.facts[self.id.index()];
         let allowance = context.policies.burst.allowance(facts, context.now);
         if allowance.bytes == 0 {
             self.hold_back_until(allowance.again_at);
@@ -61,7 +61,7 @@ impl ControlBlock {
 
     /// Counts a retransmission as paced data.
     pub(super) fn count_as_paced(&self, bytes: u64, context: &mut Context<'_>) {
-        if context.policies.measures_rates {
+        if context.facts[self.id.index()].pacing_rate.is_some() {
             context.policies.burst.on_sent(self.id, bytes, context.now);
         }
     }

@@ -199,6 +199,10 @@ impl<A: PathModel> CongestionControl for Modelled<A> {
     }
 
     fn measures_rates(&self) -> bool {
+        self.paths.iter().next().is_some()
+    }
+
+    fn may_measure_rates(&self) -> bool {
         true
     }
 
