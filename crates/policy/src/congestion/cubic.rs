@@ -34,7 +34,7 @@ use super::independent::{Acked, Independent, SinglePath};
 use super::window::{IdleSsthresh, Window, quantum};
 use crate::math::{cube_root, mul_div};
 use crate::parameters::{Parameter, Parameters, Slot};
-use crate::{LossCause, LossEvent, PathFacts};
+use crate::{CongestionControl, LossCause, LossEvent, PathFacts};
 
 /// CUBIC on each path separately.
 pub type Cubic = Independent<CubicParameters>;
@@ -176,6 +176,17 @@ struct Progress {
     last_ack: Option<Instant>,
     /// Remainder of the growth that has not made a whole byte yet.
     carry: u64,
+}
+
+impl Cubic {
+    /// Adds `path`, which another congestion control has used: congestion avoidance begins with its cwnd, but no more than is in
+    /// flight.
+    pub(super) fn take_over(&mut self, path: &PathFacts, now: Instant) {
+        self.add_path(path, now);
+        if let Some(state) = self.state_mut(path.id) {
+            state.window.continue_with(path.cwnd.min(path.in_flight), path);
+        }
+    }
 }
 
 impl CubicState {

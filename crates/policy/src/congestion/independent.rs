@@ -86,6 +86,11 @@ impl<A: SinglePath> Independent<A> {
             paths: PathTable::default(),
         }
     }
+
+    /// The state of `path`, to be changed.
+    pub(super) fn state_mut(&mut self, path: PathId) -> Option<&mut A::State> {
+        self.paths.of_mut(path)
+    }
 }
 
 impl<A: SinglePath> Policy for Independent<A> {

@@ -18,6 +18,14 @@ pub(super) fn rise_of(least: Duration) -> Duration {
     (least / RISE_DIVISOR).clamp(SMALLEST_RISE, LARGEST_RISE)
 }
 
+/// A mean of enough samples.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct MeanRtt {
+    pub(super) mean: Duration,
+    /// The standard error of the mean.
+    pub(super) error: Duration,
+}
+
 /// Samples of which a mean is taken, in microseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mean {
@@ -40,13 +48,18 @@ impl Mean {
     }
 
     /// The mean, once there are enough samples for their variation; then it starts again.
-    pub(super) fn take(&mut self) -> Option<Duration> {
+    pub(super) fn take(&mut self) -> Option<MeanRtt> {
         let mean = self.sum.checked_div(self.samples)?;
         let variance = (self.squares / self.samples).saturating_sub(mean * mean);
         let error = mean / ERROR_DIVISOR;
         if self.samples < SAMPLES_NEEDED || variance > self.samples.saturating_mul(error * error) {
             return None;
         }
-        core::mem::take(self).get()
+        let taken = MeanRtt {
+            mean: Duration::from_micros(mean),
+            error: Duration::from_micros((variance / self.samples).isqrt()),
+        };
+        *self = Self::default();
+        Some(taken)
     }
 }

@@ -7,6 +7,7 @@
 //! | `cubic` | cwnd as a cubic function of the time since the last loss | no |
 //! | `bbr` | cwnd and pacing rate from a model of the path (version 3) | no |
 //! | `bbr-v1` | the same, as Linux' `tcp_bbr` (version 1) | no |
+//! | `loss-differentiating` | `cubic`, and `bbr` with a loss floor while losses come without a queue | no |
 //! | `cmt-rpv1` | one increase for all paths together, shared by ssthresh; a loss cuts half of the sum of cwnd | yes |
 //! | `cmt-rpv2` | the same, shared by rates | yes |
 //! | `lia` | all paths together take no more than one flow would on the best of them | yes |
@@ -24,6 +25,7 @@ mod growth;
 mod hystart;
 mod independent;
 mod lia;
+mod loss_differentiating;
 mod mean_rtt;
 mod olia;
 mod partial;
@@ -44,6 +46,7 @@ pub use fixed::{Fixed, FixedParameters};
 pub use growth::Growth;
 pub use independent::{Acked, Independent, SinglePath};
 pub use lia::{Lia, LinkedIncreases};
+pub use loss_differentiating::{LossDifferentiating, LossDifferentiatingParameters};
 pub use olia::{Olia, OpportunisticIncreases};
 pub use reno::{Reno, RenoParameters, RenoState};
 pub use rpv1::{CmtRpV1, ThresholdShares};

@@ -130,6 +130,12 @@ impl Window {
         self.utilisation = Utilisation::default();
     }
 
+    /// Takes over a path that has a cwnd of `bytes`: congestion avoidance follows.
+    pub(crate) fn continue_with(&mut self, bytes: u64, path: &PathFacts) {
+        self.bytes = bytes.clamp(quantum(path), MAX_CWND);
+        self.ssthresh = self.bytes;
+    }
+
     /// Keeps the cwnd at one full chunk at least when the packets of the path have become larger.
     pub(crate) fn raise_to(&mut self, quantum: u64) {
         self.bytes = self.bytes.max(quantum);

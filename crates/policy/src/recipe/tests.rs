@@ -45,7 +45,7 @@ fn an_unknown_name_is_refused_with_the_known_ones() {
     let refused = |key, value| PolicyRecipe::default().set(key, value).unwrap_err().to_string();
     assert_eq!(
         refused("cc", "cubik"),
-        "unknown cc `cubik`, did you mean `cubic`? Known: cmt, reno, cubic, bbr, bbr-v1, cmt-rpv1, cmt-rpv2, lia, olia, balia, fixed"
+        "unknown cc `cubik`, did you mean `cubic`? Known: cmt, reno, cubic, bbr, bbr-v1, loss-differentiating, cmt-rpv1, cmt-rpv2, lia, olia, balia, fixed"
     );
     assert_eq!(
         refused("cc.grow", "cuc-v1"),

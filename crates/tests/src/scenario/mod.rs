@@ -35,6 +35,7 @@ mod parts;
 mod path_mtu;
 mod path_schedulers;
 mod path_sets;
+mod random_loss;
 mod randomized;
 mod redundant;
 mod regressions;

@@ -85,7 +85,11 @@ impl MinRtt {
         let [sample, _] = samples;
         let rtt = if self.smoothed {
             samples.into_iter().flatten().for_each(|rtt| self.mean.add(rtt));
-            if round_starts { self.mean.take() } else { None }
+            if round_starts {
+                self.mean.take().map(|taken| taken.mean)
+            } else {
+                None
+            }
         } else {
             sample
         };

@@ -109,10 +109,25 @@ impl<A: PathModel> Modelled<A> {
         }
     }
 
+    pub(super) const fn algorithm(&self) -> &A {
+        &self.algorithm
+    }
+
+    /// Adds `path` with a model that has begun.
+    pub(super) fn insert(&mut self, path: PathId, model: A::State, now: Instant) {
+        let rate = DeliveryRate::new(now);
+        self.paths.insert(path, ModelledPath { rate, model });
+    }
+
+    /// The model of `path`, if there is one.
+    pub(in crate::congestion) fn state(&self, path: PathId) -> Option<&A::State> {
+        self.paths.of(path).map(|path| &path.model)
+    }
+
     /// The model of `path`.
     #[cfg(test)]
     pub(super) fn model(&self, path: PathId) -> &A::State {
-        &self.paths.of(path).expect("the test has added it").model
+        self.state(path).expect("the test has added it")
     }
 
     /// The model of `path`, to be changed.
@@ -138,11 +153,7 @@ impl<A: PathModel> Policy for Modelled<A> {
 
 impl<A: PathModel> CongestionControl for Modelled<A> {
     fn add_path(&mut self, path: &PathFacts, now: Instant) {
-        let state = ModelledPath {
-            rate: DeliveryRate::new(now),
-            model: self.algorithm.start(path, now),
-        };
-        self.paths.insert(path.id, state);
+        self.insert(path.id, self.algorithm.start(path, now), now);
     }
 
     fn remove_path(&mut self, path: PathId) {

@@ -45,6 +45,15 @@ impl LossFloor {
         }
     }
 
+    /// Whether the floor is known, and so low that Reno, whose mean cwnd is √(3 / 2p) chunks (Mathis et al. 1997), would keep
+    /// `product` bytes in flight.
+    pub(super) fn lets_reno_fill(&self, product: u64, chunk: u64) -> bool {
+        let judged = self.acked + self.lost;
+        let chunks = u128::from(product / chunk.max(1));
+        let needed = (2 * chunks * chunks).saturating_mul(u128::from(self.lost));
+        judged >= RELIABLE * chunk && needed <= 3 * u128::from(judged)
+    }
+
     /// What the floor makes lost of `bytes`, with two standard deviations.
     fn of(&self, bytes: u64, chunk: u64) -> u64 {
         let judged = (self.acked + self.lost).max(RELIABLE * chunk);

@@ -24,6 +24,7 @@
 
 mod bounds;
 mod cycle;
+mod handover;
 mod loss_floor;
 mod probe_rtt;
 

@@ -1,0 +1,200 @@
+//! Loss-differentiating congestion control: which losses change the algorithm of a path?
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use anabranch_types::{Instant, PathId, SendNumber};
+
+use super::{LossDifferentiating, LossDifferentiatingParameters};
+use crate::testing::{CHUNK, at, healthy, in_order, ms, sack, tsn};
+use crate::{CongestionControl, LossCause, LossEvent, PathFacts, SentOnce, SentPacket};
+
+/// A path with a round-trip time of 20 ms whose cwnd is full, and its controller.
+struct Fixture {
+    control: LossDifferentiating,
+    paths: Vec<PathFacts>,
+    now: Instant,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let mut control = LossDifferentiating::new(LossDifferentiatingParameters::DEFAULT);
+        let paths = vec![healthy(0), healthy(1)];
+        for path in &paths {
+            control.add_path(path, at(0));
+        }
+        let mut fixture = Self {
+            control,
+            paths,
+            now: at(0),
+        };
+        fixture.refresh();
+        fixture
+    }
+
+    fn refresh(&mut self) {
+        for path in &mut self.paths {
+            path.cwnd = self.control.cwnd(path.id);
+            path.in_flight = path.cwnd;
+        }
+    }
+
+    /// Sixteen chunks are acknowledged on `path`, each after a round-trip time of `rtt` ms.
+    fn acknowledge(&mut self, path: u8, rtt: u64) {
+        for _ in 0..16 {
+            self.now += ms(2);
+            let mut ack = in_order(path, self.paths[usize::from(path)].in_flight, CHUNK);
+            let sent_at = self.now - ms(rtt);
+            ack.rtt_sample = Some(SentOnce { sent_at, tsn: tsn(1) });
+            ack.latest_send_number = Some(SendNumber(1));
+            self.control.on_ack(&sack(&[ack]), &self.paths, self.now);
+            self.refresh();
+        }
+    }
+
+    fn lose(&mut self, path: u8, cause: LossCause) {
+        let event = LossEvent {
+            path: PathId(path),
+            cause,
+            bytes: CHUNK,
+        };
+        self.control.on_loss(&event, &self.paths, self.now);
+        self.refresh();
+    }
+
+    /// Loss events on path 0, each after chunks with a round-trip time of `rtt` ms.
+    fn lose_at(&mut self, rtts: &[u64]) {
+        for rtt in rtts {
+            self.acknowledge(0, *rtt);
+            self.lose(0, LossCause::FastRetransmit);
+        }
+    }
+
+    fn has_model(&self, path: u8) -> bool {
+        self.control.has_model(PathId(path))
+    }
+}
+
+fn started() -> Fixture {
+    let mut fixture = Fixture::new();
+    fixture.now = at(1_000);
+    fixture.acknowledge(0, 20);
+    fixture
+}
+
+#[test]
+fn four_losses_without_a_queue_lead_to_a_model() {
+    let mut fixture = started();
+    fixture.lose_at(&[20, 20, 20]);
+    assert!(!fixture.has_model(0) && !fixture.control.measures_rates());
+    let cwnd = fixture.control.cwnd(PathId(0));
+    fixture.lose_at(&[20]);
+    assert!(fixture.has_model(0) && fixture.control.measures_rates());
+    assert!(fixture.control.cwnd(PathId(0)) >= cwnd, "not cut");
+    assert!(!fixture.has_model(1), "the other path lost nothing");
+}
+
+#[test]
+fn losses_with_a_queue_leave_cubic() {
+    let mut fixture = started();
+    let cwnd = fixture.control.cwnd(PathId(0));
+    fixture.lose_at(&[40; 8]);
+    assert!(!fixture.has_model(0));
+    assert!(fixture.control.cwnd(PathId(0)) < cwnd);
+}
+
+#[test]
+fn one_loss_with_a_queue_begins_the_count_anew() {
+    let mut fixture = started();
+    fixture.lose_at(&[20, 20, 20, 40]);
+    // The mean of round trips with and without the queue ends.
+    fixture.acknowledge(0, 20);
+    fixture.lose_at(&[20, 20, 20]);
+    assert!(!fixture.has_model(0));
+    fixture.lose_at(&[20]);
+    assert!(fixture.has_model(0));
+}
+
+/// Three of its own chunks in flight of sixty would take 1 ms of 20 ms, and a rise by 4 ms shows the queue of others.
+#[test]
+fn a_large_flight_makes_small_queues_visible() {
+    let mut fixture = started();
+    while fixture.control.cwnd(PathId(0)) < 120 * CHUNK {
+        fixture.acknowledge(0, 20);
+    }
+    fixture.lose_at(&[22; 4]);
+    assert!(!fixture.has_model(0));
+}
+
+#[test]
+fn losses_of_a_flight_that_the_application_limits_say_nothing() {
+    let mut fixture = started();
+    for _ in 0..8 {
+        fixture.acknowledge(0, 20);
+        fixture.paths[0].in_flight = fixture.paths[0].cwnd / 3;
+        fixture.lose(0, LossCause::FastRetransmit);
+    }
+    assert!(!fixture.has_model(0));
+}
+
+#[test]
+fn timeouts_and_marks_are_no_evidence() {
+    for cause in [LossCause::Timeout, LossCause::Mark] {
+        let mut fixture = started();
+        for _ in 0..8 {
+            fixture.acknowledge(0, 20);
+            fixture.lose(0, cause);
+        }
+        assert!(!fixture.has_model(0), "{cause:?}");
+    }
+}
+
+#[test]
+fn a_mark_gives_the_path_back_to_cubic() {
+    let mut fixture = started();
+    fixture.lose_at(&[20; 4]);
+    let cwnd = fixture.control.cwnd(PathId(0));
+    fixture.lose(0, LossCause::Mark);
+    assert!(!fixture.has_model(0) && !fixture.control.measures_rates());
+    assert!(fixture.control.cwnd(PathId(0)) < cwnd, "it says congestion");
+}
+
+/// Sends and acknowledges `rounds` flights of twenty chunks, each with a round-trip time of `rtt` ms.
+fn transfer(fixture: &mut Fixture, rounds: u64, rtt: u64) {
+    let id = PathId(0);
+    for round in 0..rounds {
+        for number in 0..20 {
+            let packet = SentPacket {
+                bytes: CHUNK,
+                in_flight_before: number * CHUNK,
+                last: SendNumber(20 * round + number + 10),
+            };
+            fixture.control.on_sent(&packet, &fixture.paths[0], fixture.now);
+        }
+        let sent_at = fixture.now;
+        fixture.now += ms(rtt);
+        for number in 0..20 {
+            let mut ack = in_order(0, (20 - number) * CHUNK, CHUNK);
+            ack.rtt_sample = Some(SentOnce { sent_at, tsn: tsn(1) });
+            ack.latest_send_number = Some(SendNumber(20 * round + number + 10));
+            fixture.control.on_ack(&sack(&[ack]), &fixture.paths, fixture.now);
+        }
+        fixture.paths[0].cwnd = fixture.control.cwnd(id);
+    }
+}
+
+#[test]
+fn a_loss_with_a_queue_ends_the_model_once_the_floor_is_low() {
+    let mut fixture = started();
+    fixture.lose_at(&[20; 4]);
+    transfer(&mut fixture, 20, 20);
+    transfer(&mut fixture, 2, 40);
+    fixture.lose(0, LossCause::FastRetransmit);
+    assert!(fixture.has_model(0), "400 chunks say little about the loss floor");
+    transfer(&mut fixture, 100, 20);
+    fixture.lose(0, LossCause::FastRetransmit);
+    assert!(fixture.has_model(0), "no queue");
+    transfer(&mut fixture, 4, 40);
+    fixture.lose(0, LossCause::FastRetransmit);
+    assert!(!fixture.has_model(0));
+}
