@@ -94,6 +94,10 @@ test: setup ## run all tests and doc tests
 interop: setup ## run interoperability tests with dcsctp, sctp-proto, usrsctp, pion, aiortc
 	$(CARGO) test --package anabranch-interop
 
+.PHONY: programs
+programs: setup ## run unmodified SCTP programs over the sockets library (docs/sockets.md)
+	$(CARGO) test --package anabranch-capi --test unmodified
+
 .PHONY: wheel-test
 wheel-test: setup ## test the Python package, installed into a fresh environment
 	@scripts/wheel test

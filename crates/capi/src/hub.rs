@@ -1,7 +1,7 @@
 //! Endpoints of the library: which addresses and ports does a socket have, and which socket accepts?
 //!
 //! SCTP port *p* is UDP port *p* of the same address. With `ANABRANCH_UDP_PORT=n`, peers are expected at UDP port *n*, and sockets
-//! that are bound to a port use UDP port *n* themselves.
+//! that are bound to a port use UDP port *n* themselves; with `ANABRANCH_UDP_PORT=+n`, SCTP port *p* is UDP port *p + n*.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -10,20 +10,20 @@ use std::time::Duration;
 use anabranch::{Association, AssociationConfig, Endpoint, EndpointConfig, io, udp_socket};
 use tokio::task::AbortHandle;
 
+use crate::environment::{Environment, UdpPorts};
 use crate::errno::Errno;
 use crate::lock;
 use crate::process::Process;
 use crate::socket::Socket;
 
-/// The UDP port that the environment selects for all SCTP ports.
-fn udp_port() -> Option<u16> {
-    static PORT: OnceLock<Option<u16>> = OnceLock::new();
-    *PORT.get_or_init(|| std::env::var("ANABRANCH_UDP_PORT").ok()?.parse().ok())
+/// Where SCTP ports are in UDP. Sockets exist only in a valid environment.
+fn ports() -> UdpPorts {
+    Environment::current().map_or(UdpPorts::Offset(0), |environment| environment.ports)
 }
 
 /// Where to send packets to `peer`, an address with an SCTP port: to the UDP port that the program or the environment selects.
 pub(crate) fn encapsulated(peer: SocketAddr, selected: Option<u16>) -> SocketAddr {
-    let port = selected.or_else(udp_port).unwrap_or_else(|| peer.port());
+    let port = selected.unwrap_or_else(|| ports().of(peer.port()));
     SocketAddr::new(peer.ip(), port)
 }
 
@@ -80,10 +80,10 @@ impl Place {
             Some(first) if local.port() == 0 => first.port(),
             _ => local.port(),
         };
-        let udp = if sctp == 0 { 0 } else { udp_port().unwrap_or(sctp) };
+        let udp = if sctp == 0 { 0 } else { ports().of(sctp) };
         let socket = udp_socket(SocketAddr::new(local.ip(), udp))?;
         let sctp = if sctp == 0 {
-            socket.local_addr().port()
+            ports().chosen(socket.local_addr().port())
         } else {
             sctp
         };
@@ -188,8 +188,7 @@ impl Hub {
     /// Adds an address; returns where it is in UDP.
     pub(crate) fn add_address(&self, sctp: SocketAddr) -> Result<SocketAddr, Errno> {
         let _context = Process::current().runtime()?.enter();
-        let port = udp_port().unwrap_or_else(|| sctp.port());
-        let added = self.endpoint.add_local(SocketAddr::new(sctp.ip(), port))?;
+        let added = self.endpoint.add_local(encapsulated(sctp, None))?;
         lock(&self.locals).push(sctp);
         Ok(added)
     }

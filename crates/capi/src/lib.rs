@@ -8,6 +8,8 @@
 //! | `ffi` | exported functions; the only `unsafe` code |
 //! | `table` | which descriptors are ours? |
 //! | `process` | the driver thread, fork and exit |
+//! | `environment` | variables that select ports and policies |
+//! | `statistics` | what associations did, as lines of JSON |
 //! | `hub` | endpoints, their addresses and ports |
 //! | `mirror` | the socket pair |
 //! | `socket` | a socket and its associations: setup, transfer, options, notifications |
@@ -26,6 +28,7 @@
 
 mod address;
 mod ancillary;
+mod environment;
 mod errno;
 mod ffi;
 mod hub;
@@ -33,6 +36,7 @@ mod layout;
 mod mirror;
 mod process;
 mod socket;
+mod statistics;
 mod table;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -15,7 +15,7 @@ use tokio::runtime::{Builder, Handle};
 use crate::errno::Errno;
 use crate::hub::Hub;
 use crate::socket::Socket;
-use crate::{ffi, lock, table};
+use crate::{ffi, lock, statistics, table};
 
 /// How often a process may fork and its child fork and so on; deeper ones share their state.
 const GENERATIONS: usize = 256;
@@ -94,6 +94,7 @@ impl Process {
             let _ = association.established().await;
             let discard = async { while let Ok(Some(_)) = association.recv_part().await {} };
             let _ = tokio::join!(association.shutdown(), discard);
+            statistics::record(&association);
             drop((association, hub));
             *lock(&self.closing) -= 1;
             self.closed.notify_all();

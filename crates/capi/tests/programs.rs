@@ -2,9 +2,8 @@
 #![cfg(test)]
 #![cfg(target_os = "linux")]
 
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 /// The library, beside the folder of this test.
 fn library() -> PathBuf {
@@ -201,76 +200,4 @@ fn installed_library_is_found_under_the_name_of_lksctp() {
         .output()
         .unwrap();
     assert!(ran.status.success(), "{ran:?}");
-}
-
-/// Runs iperf3's server and client for a transfer with these options.
-fn iperf3(options: &[&str]) {
-    if !has("/usr/bin/iperf3") {
-        return;
-    }
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let number = port.local_addr().unwrap().port().to_string();
-    drop(port);
-    let mut server = Command::new("timeout");
-    server.args([
-        "60",
-        "iperf3",
-        "--server",
-        "--one-off",
-        "--forceflush",
-        "--port",
-        &number,
-    ]);
-    server.env("LD_PRELOAD", library()).stdout(Stdio::piped());
-    let mut server = server.spawn().unwrap();
-    // It listens when it has said so.
-    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
-    assert!(lines.any(|line| line.unwrap().contains("Server listening")));
-    let reader = std::thread::spawn(move || lines.map_while(Result::ok).collect::<Vec<String>>());
-    let mut client = Command::new("timeout");
-    client.args([
-        "60",
-        "iperf3",
-        "--sctp",
-        "--client",
-        "127.0.0.1",
-        "--port",
-        &number,
-        "--bytes",
-        "20M",
-    ]);
-    let ran = run(client.args(options));
-    let told = reader.join().unwrap();
-    assert!(ran.status.success(), "{ran:?} {told:?}");
-    assert!(server.wait().unwrap().success(), "{told:?}");
-    let text = String::from_utf8_lossy(&ran.stdout);
-    eprintln!("{text}");
-    assert!(text.contains("iperf Done."), "{text}");
-}
-
-#[test]
-fn iperf3_sends() {
-    iperf3(&[]);
-}
-
-#[test]
-fn iperf3_receives() {
-    iperf3(&["--reverse"]);
-}
-
-#[test]
-fn iperf3_sends_over_four_associations() {
-    iperf3(&["--parallel", "4"]);
-}
-
-#[test]
-fn checksctp_finds_sctp() {
-    if has("/usr/bin/checksctp") {
-        let ran = run(&mut Command::new("checksctp"));
-        assert_eq!(
-            String::from_utf8_lossy(&ran.stderr),
-            "SCTP supported\n",
-            "{ran:?}"
-        );
-    }
 }

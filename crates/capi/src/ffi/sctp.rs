@@ -7,6 +7,7 @@ use std::sync::Arc;
 use libc::{c_int, c_uint, iovec, size_t, sockaddr, socklen_t};
 
 use super::memory::{self, done, finish, number};
+use super::next::unless_ours;
 use super::setup::enter;
 use super::transfer::{destination, one, receive_from, send_with};
 use crate::errno::Errno;
@@ -14,7 +15,7 @@ use crate::layout::{Fields, Info};
 use crate::socket::{Request, Socket};
 use crate::{address, ancillary, table};
 
-/// The socket of a descriptor. Those of the kernel are not supported beside ours.
+/// The socket of a descriptor. For those of the kernel, lksctp's library would be needed.
 fn ours(fd: c_int) -> Result<Arc<Socket>, Errno> {
     table::find(fd).unwrap_or(Err(Errno(libc::ENOTSUP)))
 }
@@ -27,6 +28,7 @@ pub(super) const fn modes(flags: c_int) -> (bool, bool) {
 /// Binds to several addresses, or removes some (RFC 6458 §9.1).
 #[unsafe(no_mangle)]
 extern "C" fn sctp_bindx(fd: c_int, from: *const sockaddr, count: c_int, flags: c_int) -> c_int {
+    unless_ours!(sctp_bindx(fd: c_int, from: *const sockaddr, count: c_int, flags: c_int) -> c_int);
     const ADD: c_int = 1;
     const REMOVE: c_int = 2;
     done(ours(fd).and_then(|socket| match flags {
@@ -39,6 +41,7 @@ extern "C" fn sctp_bindx(fd: c_int, from: *const sockaddr, count: c_int, flags: 
 /// Sets up an association with a peer at several addresses (RFC 6458 §9.9).
 #[unsafe(no_mangle)]
 extern "C" fn sctp_connectx(fd: c_int, to: *const sockaddr, count: c_int, id: *mut i32) -> c_int {
+    unless_ours!(sctp_connectx(fd: c_int, to: *const sockaddr, count: c_int, id: *mut i32) -> c_int);
     done(ours(fd).and_then(|socket| {
         let (assoc, connected) = socket.connect(&memory::addresses(to, count)?)?;
         memory::write(id, assoc);
@@ -49,12 +52,14 @@ extern "C" fn sctp_connectx(fd: c_int, to: *const sockaddr, count: c_int, id: *m
 /// Moves an association of a one-to-many style socket to a socket of its own (RFC 6458 §9.2).
 #[unsafe(no_mangle)]
 extern "C" fn sctp_peeloff(fd: c_int, id: i32) -> c_int {
+    unless_ours!(sctp_peeloff(fd: c_int, id: i32) -> c_int);
     number(ours(fd).and_then(|socket| enter(socket.peel_off(id, modes(0))?)))
 }
 
 /// As [`sctp_peeloff`], with `SOCK_NONBLOCK` and `SOCK_CLOEXEC`.
 #[unsafe(no_mangle)]
 extern "C" fn sctp_peeloff_flags(fd: c_int, id: i32, flags: c_uint) -> c_int {
+    unless_ours!(sctp_peeloff_flags(fd: c_int, id: i32, flags: c_uint) -> c_int);
     let modes = modes(flags.cast_signed());
     number(ours(fd).and_then(|socket| enter(socket.peel_off(id, modes)?)))
 }
@@ -68,6 +73,7 @@ extern "C" fn sctp_opt_info(
     to: *mut c_void,
     length: *mut socklen_t,
 ) -> c_int {
+    unless_ours!(sctp_opt_info(fd: c_int, id: i32, name: c_int, to: *mut c_void, length: *mut socklen_t) -> c_int);
     let answer = ours(fd).and_then(|socket| {
         let room = memory::read(length)? as usize;
         memory::output(&id.to_ne_bytes(), to, room)?;
@@ -91,12 +97,14 @@ fn list(addresses: &[SocketAddr], is_mapped: bool, to: *mut *mut sockaddr) -> Re
 /// The peer's addresses (RFC 6458 §9.3).
 #[unsafe(no_mangle)]
 extern "C" fn sctp_getpaddrs(fd: c_int, id: i32, to: *mut *mut sockaddr) -> c_int {
+    unless_ours!(sctp_getpaddrs(fd: c_int, id: i32, to: *mut *mut sockaddr) -> c_int);
     number(ours(fd).and_then(|socket| list(&socket.member(id)?.peers(), socket.maps_v4(), to)))
 }
 
 /// Our addresses (RFC 6458 §9.5).
 #[unsafe(no_mangle)]
 extern "C" fn sctp_getladdrs(fd: c_int, id: i32, to: *mut *mut sockaddr) -> c_int {
+    unless_ours!(sctp_getladdrs(fd: c_int, id: i32, to: *mut *mut sockaddr) -> c_int);
     number(ours(fd).and_then(|socket| list(&socket.locals_of(id)?, socket.maps_v4(), to)))
 }
 
@@ -146,6 +154,7 @@ extern "C" fn sctp_sendmsg(
     time_to_live: u32,
     context: u32,
 ) -> c_int {
+    unless_ours!(sctp_sendmsg(fd: c_int, from: *const c_void, length: size_t, to: *const sockaddr, size: socklen_t, ppid: u32, flags: u32, stream: u16, time_to_live: u32, context: u32) -> c_int);
     let info = Info {
         stream,
         flags: flags as u16,
@@ -182,6 +191,7 @@ extern "C" fn sctp_send(
     info: *const c_void,
     flags: c_int,
 ) -> c_int {
+    unless_ours!(sctp_send(fd: c_int, from: *const c_void, length: size_t, info: *const c_void, flags: c_int) -> c_int);
     finish(ours(fd).and_then(|socket| {
         let request = Request {
             info: sndrcvinfo(info)?,
@@ -203,6 +213,7 @@ extern "C" fn sctp_sendx(
     info: *const c_void,
     flags: c_int,
 ) -> c_int {
+    unless_ours!(sctp_sendx(fd: c_int, from: *const c_void, length: size_t, to: *const sockaddr, count: c_int, info: *const c_void, flags: c_int) -> c_int);
     finish(ours(fd).and_then(|socket| {
         let request = Request {
             to: memory::addresses(to, count)?,
@@ -256,6 +267,7 @@ extern "C" fn sctp_sendv(
     kind: c_uint,
     flags: c_int,
 ) -> c_int {
+    unless_ours!(sctp_sendv(fd: c_int, from: *const iovec, buffers: c_int, to: *const sockaddr, count: c_int, info: *const c_void, length: socklen_t, kind: c_uint, flags: c_int) -> c_int);
     finish(ours(fd).and_then(|socket| {
         let buffers = usize::try_from(buffers).map_err(|_| Errno(libc::EINVAL))?;
         let bytes = memory::gather(&memory::buffers(from, buffers)?, socket.longest())?;
@@ -283,6 +295,7 @@ extern "C" fn sctp_recvmsg(
     info: *mut c_void,
     flags: *mut c_int,
 ) -> c_int {
+    unless_ours!(sctp_recvmsg(fd: c_int, to: *mut c_void, length: size_t, from: *mut sockaddr, size: *mut socklen_t, info: *mut c_void, flags: *mut c_int) -> c_int);
     finish(ours(fd).and_then(|socket| {
         let wanted = memory::read(flags).unwrap_or(0);
         let received = receive_from(&socket, &one(to, length), wanted, (from, size))?;
@@ -307,6 +320,7 @@ extern "C" fn sctp_recvv(
     kind: *mut c_uint,
     flags: *mut c_int,
 ) -> c_int {
+    unless_ours!(sctp_recvv(fd: c_int, to: *const iovec, buffers: c_int, from: *mut sockaddr, size: *mut socklen_t, info: *mut c_void, length: *mut socklen_t, kind: *mut c_uint, flags: *mut c_int) -> c_int);
     const NONE: c_uint = 0;
     const RCVINFO: c_uint = 1;
     const NXTINFO: c_uint = 2;

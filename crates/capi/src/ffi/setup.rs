@@ -7,6 +7,7 @@ use libc::{c_int, sockaddr, socklen_t};
 
 use super::memory::{self, done, number};
 use super::next::next;
+use crate::environment::Environment;
 use crate::errno::Errno;
 use crate::socket::{Socket, Style};
 use crate::{address, table};
@@ -32,7 +33,8 @@ extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
         _ => return next!(socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int),
     };
     let modes = (kind & libc::SOCK_NONBLOCK != 0, kind & libc::SOCK_CLOEXEC != 0);
-    let created = Socket::new(style, domain == libc::AF_INET6, modes, Arc::default());
+    let created = Environment::current()
+        .and_then(|_| Socket::new(style, domain == libc::AF_INET6, modes, Arc::default()));
     number(created.and_then(enter))
 }
 

@@ -143,6 +143,10 @@ impl Socket {
         };
         *phase = Phase::Open(Arc::clone(&hub));
         drop(phase);
+        if self.style == Style::OneToOne {
+            // As on Linux, nothing can ever be written, and event loops that ask for both learn of associations only.
+            self.mirror.fill();
+        }
         lock(&self.reader).backlog = usize::try_from(backlog).unwrap_or(0).max(1);
         if self.style == Style::OneToMany && backlog <= 0 {
             hub.stop_listening(self);

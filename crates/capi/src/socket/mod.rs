@@ -26,6 +26,7 @@ use crate::hub::{Hub, Place};
 use crate::lock;
 use crate::mirror::Mirror;
 use crate::process::Process;
+use crate::statistics;
 pub(crate) use member::Member;
 pub(crate) use options::{Answer, Init, Settings, number};
 use receive::Reader;
@@ -129,6 +130,7 @@ impl Socket {
         for member in members.by_id.values() {
             if lingers != 0 && seconds == 0 {
                 member.association.abort("closed");
+                statistics::record(&member.association);
             } else {
                 Process::current().shut_down(member.association.clone(), Arc::clone(&member.hub));
             }

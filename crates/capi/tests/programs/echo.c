@@ -55,7 +55,7 @@ static void readiness(void) {
   int listening = listener();
   CHECK(fcntl(listening, F_SETFL, O_NONBLOCK) == 0);
   CHECK(accept(listening, NULL, NULL) == -1 && errno == EAGAIN);
-  CHECK(events(listening, POLLIN, 0) == 0);
+  CHECK(events(listening, POLLIN | POLLOUT, 0) == 0);
   int client = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, IPPROTO_SCTP);
   CHECK(connect(client, (struct sockaddr *)&at, sizeof at) == -1 && errno == EINPROGRESS);
   CHECK(events(client, POLLOUT, -1) == POLLOUT);

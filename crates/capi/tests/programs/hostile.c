@@ -104,7 +104,7 @@ static void arguments(void) {
   /* Descriptors of others, and closed ones. */
   FAILS(sctp_peeloff(foreign, 3), ENOTSUP);
   FAILS(sctp_peeloff(client, 3), EINVAL);
-  FAILS(sctp_bindx(-1, (struct sockaddr *)&at, 1, SCTP_BINDX_ADD_ADDR), ENOTSUP);
+  FAILS(sctp_bindx(-1, (struct sockaddr *)&at, 1, SCTP_BINDX_ADD_ADDR), EBADF);
   FAILS(listen(client, 5), EINVAL);
   FAILS(accept(client, NULL, NULL), EINVAL);
   FAILS(sendfile(client, foreign, NULL, 10), EINVAL);

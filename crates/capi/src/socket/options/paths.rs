@@ -12,6 +12,7 @@ use super::{Asked, assoc_value, with_id};
 use crate::address;
 use crate::errno::Errno;
 use crate::layout::{Build, Fields};
+use crate::lock;
 use crate::socket::{Member, Socket};
 
 /// `spp_flags`.
@@ -108,7 +109,7 @@ impl Socket {
                 Ok(if self.settings_of(id)?.exposes_pf { 2 } else { 1 })
             }),
             n::ASCONF_SUPPORTED => with_id(given, |id| Ok(self.settings_of(id)?.changes_addresses.into())),
-            n::AUTO_ASCONF => Ok(0_u32.to_ne_bytes().to_vec()),
+            n::AUTO_ASCONF => Ok(u32::from(lock(&self.settings).auto_asconf).to_ne_bytes().to_vec()),
             _ => return None,
         })
     }
@@ -135,9 +136,18 @@ impl Socket {
                     Ok(())
                 })
             }),
-            n::AUTO_ASCONF if super::int(value) == Ok(0) => Ok(()),
+            n::AUTO_ASCONF => super::int(value).and_then(|on| self.set_auto_asconf(on != 0)),
             _ => return None,
         })
+    }
+
+    /// Kept, for programs to which a refusal is fatal. As on Linux, only sockets at all addresses can have it.
+    fn set_auto_asconf(&self, is_on: bool) -> Result<(), Errno> {
+        if is_on && !self.locals().iter().all(|local| local.ip().is_unspecified()) {
+            return Err(Errno(libc::EINVAL));
+        }
+        lock(&self.settings).auto_asconf = is_on;
+        Ok(())
     }
 
     /// An address as the program reads it.

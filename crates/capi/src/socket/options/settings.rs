@@ -8,6 +8,7 @@ use anabranch::policy::options::RtoParameters;
 use anabranch::{AssociationConfig, PolicyRecipe};
 
 use super::HEADERS;
+use crate::environment::Environment;
 use crate::errno::Errno;
 use crate::layout::{Build, EVENTS, Fields, Info, SN_TYPE_BASE};
 
@@ -52,6 +53,23 @@ pub(crate) struct PathSettings {
     pub(crate) pf_threshold: u16,
     /// Bytes of packets if path MTU discovery is off.
     pub(crate) fixed_mtu: Option<u16>,
+}
+
+impl Default for PathSettings {
+    fn default() -> Self {
+        Self {
+            has_heartbeats: true,
+            heartbeat_interval: 30_000,
+            max_retransmissions: 5,
+            pf_threshold: 0,
+            fixed_mtu: None,
+        }
+    }
+}
+
+/// The policies that the environment selects. Sockets exist only in a valid environment.
+fn selected_policies() -> PolicyRecipe {
+    Environment::current().map_or_else(|_| PolicyRecipe::default(), |environment| environment.policies)
 }
 
 /// Options of a socket, which its associations take over when they are set up.
@@ -101,13 +119,17 @@ pub(crate) struct Settings {
     pub(super) scheduler: Option<&'static str>,
     pub(super) interleaving: bool,
     pub(super) changes_addresses: bool,
+    /// `SCTP_AUTO_ASCONF`.
+    pub(super) auto_asconf: bool,
     pub(super) ecn: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        let policies = PolicyRecipe::default();
+        let policies = selected_policies();
         let RtoChoice::Rfc9260(rto) = policies.rto;
+        let selected = policies.assignments();
+        let is_on = |name: &str| selected.iter().any(|(key, value)| key == name && value == "on");
         Self {
             only_v6: false,
             linger: (0, 0),
@@ -132,13 +154,7 @@ impl Default for Settings {
             interleave: 1,
             partial_delivery_point: None,
             sack: None,
-            path: PathSettings {
-                has_heartbeats: true,
-                heartbeat_interval: 30_000,
-                max_retransmissions: 5,
-                pf_threshold: 0,
-                fixed_mtu: None,
-            },
+            path: PathSettings::default(),
             exposes_pf: true,
             peer_udp_port: None,
             authenticated_chunks: Vec::new(),
@@ -148,9 +164,10 @@ impl Default for Settings {
             reconfiguration: true,
             enabled_resets: 7,
             scheduler: None,
-            interleaving: false,
-            changes_addresses: true,
-            ecn: false,
+            interleaving: is_on("interleaving"),
+            changes_addresses: is_on("add-ip"),
+            auto_asconf: false,
+            ecn: is_on("ecn"),
         }
     }
 }
@@ -195,24 +212,28 @@ impl Settings {
         }
     }
 
+    /// The policies that the environment selects, changed by what the program has set.
     fn policies(&self) -> PolicyRecipe {
-        let default = PolicyRecipe::default();
         let mut recipe = PolicyRecipe {
             rto: RtoChoice::Rfc9260(self.rto),
-            ..default
+            ..selected_policies()
         };
         let on = |is_on| if is_on { "on" } else { "off" };
         let mut wanted = vec![
-            ("failover.max-retrans", self.path.max_retransmissions.to_string()),
-            ("failover.pfmr", self.path.pf_threshold.to_string()),
-            (
-                "failover.heartbeat",
-                format!("{}ms", self.path.heartbeat_interval),
-            ),
             ("interleaving", on(self.interleaving).to_owned()),
             ("add-ip", on(self.changes_addresses).to_owned()),
             ("ecn", on(self.ecn).to_owned()),
         ];
+        let (path, new) = (self.path, PathSettings::default());
+        if path.max_retransmissions != new.max_retransmissions {
+            wanted.push(("failover.max-retrans", path.max_retransmissions.to_string()));
+        }
+        if path.pf_threshold != new.pf_threshold {
+            wanted.push(("failover.pfmr", path.pf_threshold.to_string()));
+        }
+        if path.heartbeat_interval != new.heartbeat_interval {
+            wanted.push(("failover.heartbeat", format!("{}ms", path.heartbeat_interval)));
+        }
         if let Some((delay, packets)) = self.sack {
             wanted.push(("ack-policy.delay", format!("{delay}ms")));
             wanted.push(("ack-policy.packets", packets.to_string()));

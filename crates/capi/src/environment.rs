@@ -1,0 +1,150 @@
+//! Environment of the process: what does it select for sockets, beside what the program asks for?
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use anabranch::PolicyRecipe;
+
+use crate::errno::Errno;
+
+/// Where SCTP ports are in UDP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum UdpPorts {
+    /// UDP port *p + n* for SCTP port *p*.
+    Offset(u16),
+    /// The same for all.
+    One(u16),
+}
+
+impl UdpPorts {
+    fn read(text: &str) -> Option<Self> {
+        match text.strip_prefix('+') {
+            Some(offset) => offset.parse().ok().map(Self::Offset),
+            None => text.parse().ok().filter(|port| *port != 0).map(Self::One),
+        }
+    }
+
+    /// The UDP port of an SCTP port.
+    pub(crate) const fn of(self, sctp: u16) -> u16 {
+        match self {
+            Self::Offset(offset) => sctp.wrapping_add(offset),
+            Self::One(port) => port,
+        }
+    }
+
+    /// The SCTP port of a UDP port that the system has chosen.
+    pub(crate) const fn chosen(self, udp: u16) -> u16 {
+        match self {
+            Self::Offset(offset) => udp.wrapping_sub(offset),
+            Self::One(_) => udp,
+        }
+    }
+}
+
+/// What the environment selects.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Environment {
+    /// `ANABRANCH_UDP_PORT`.
+    pub(crate) ports: UdpPorts,
+    /// `ANABRANCH_PROFILE`, `ANABRANCH_POLICIES` (a file) and `ANABRANCH_SET`, in this order.
+    pub(crate) policies: PolicyRecipe,
+    /// `ANABRANCH_STATISTICS`: a file to which each association adds a line when it ends.
+    pub(crate) statistics: Option<PathBuf>,
+}
+
+impl Environment {
+    /// The environment of this process.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if a variable has an invalid value, which is said once on standard error.
+    pub(crate) fn current() -> Result<&'static Self, Errno> {
+        static CURRENT: OnceLock<Option<Environment>> = OnceLock::new();
+        let current = CURRENT.get_or_init(|| {
+            let value = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+            Self::read(value)
+                .inspect_err(|error| eprintln!("anabranch: no SCTP sockets: {error}"))
+                .ok()
+        });
+        current.as_ref().ok_or(Errno(libc::EINVAL))
+    }
+
+    fn read(value: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let ports = match value("ANABRANCH_UDP_PORT") {
+            None => UdpPorts::Offset(0),
+            Some(text) => UdpPorts::read(&text)
+                .ok_or_else(|| format!("ANABRANCH_UDP_PORT={text}: expected a port, or + and an offset"))?,
+        };
+        let mut policies = PolicyRecipe::default();
+        if let Some(name) = value("ANABRANCH_PROFILE") {
+            policies =
+                PolicyRecipe::profile(&name).map_err(|error| format!("ANABRANCH_PROFILE={name}: {error}"))?;
+        }
+        if let Some(file) = value("ANABRANCH_POLICIES") {
+            let failed = |error: String| format!("ANABRANCH_POLICIES={file}: {error}");
+            let text = std::fs::read_to_string(&file).map_err(|error| failed(error.to_string()))?;
+            policies = policies
+                .changed_by(&text)
+                .map_err(|error| failed(error.to_string()))?;
+        }
+        for assignment in value("ANABRANCH_SET").unwrap_or_default().split_whitespace() {
+            let (key, value) = assignment.split_once('=').unwrap_or((assignment, ""));
+            policies
+                .set(key, value)
+                .map_err(|error| format!("ANABRANCH_SET, {assignment}: {error}"))?;
+        }
+        Ok(Self {
+            ports,
+            policies,
+            statistics: value("ANABRANCH_STATISTICS").map(PathBuf::from),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<Environment, String> {
+        Environment::read(|name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn variables_select_ports_and_policies() {
+        let plain = read(&[]).unwrap();
+        assert_eq!((plain.ports.of(5000), plain.ports.chosen(5000)), (5000, 5000));
+        let one = read(&[("ANABRANCH_UDP_PORT", "9899")]).unwrap().ports;
+        assert_eq!((one.of(5000), one.chosen(5000)), (9899, 5000));
+        let offset = read(&[("ANABRANCH_UDP_PORT", "+20000")]).unwrap().ports;
+        assert_eq!((offset.of(5000), offset.chosen(25_000)), (25_000, 5000));
+        assert_eq!(offset.chosen(offset.of(60_000)), 60_000);
+        let chosen = [
+            ("ANABRANCH_PROFILE", "cmt"),
+            ("ANABRANCH_SET", "path-scheduler=round-robin ecn=on"),
+        ];
+        let all = read(&chosen).unwrap().policies.assignments();
+        for wanted in [("path-scheduler", "round-robin"), ("ecn", "on")] {
+            assert!(
+                all.iter().any(|(k, v)| (k.as_str(), v.as_str()) == wanted),
+                "{all:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn invalid_variables_are_named() {
+        for (name, value) in [
+            ("ANABRANCH_UDP_PORT", "70000"),
+            ("ANABRANCH_UDP_PORT", "0"),
+            ("ANABRANCH_PROFILE", "quic"),
+            ("ANABRANCH_POLICIES", "/missing"),
+            ("ANABRANCH_SET", "path-scheduler"),
+        ] {
+            let error = read(&[(name, value)]).unwrap_err();
+            assert!(error.contains(name), "{error}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Programs of telephone networks: osmo-stp (M3UA), SIPp.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::harness::{Running, has, port, program, run};
+
+/// Starts a program; waits until a line of its standard error has these words.
+fn await_line(command: &mut Command, words: &str) {
+    let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut seen = Vec::new();
+    let found = lines.by_ref().map_while(Result::ok).any(|line| {
+        let found = line.contains(words);
+        seen.push(line);
+        found
+    });
+    let _ = Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status();
+    lines.for_each(drop);
+    child.wait().unwrap();
+    assert!(found, "no line with {words}: {seen:#?}");
+}
+
+/// A signalling gateway and an application server process, which becomes active by M3UA over one-to-one style sockets.
+#[test]
+fn osmo_stp_activates_an_application_server() {
+    if !has("/usr/bin/osmo-stp") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (gateway, process) = (port(), port());
+    let configuration = |lines: &str, vty: &str| {
+        format!(
+            "log stderr\n logging color 0\n logging level lss7 debug\nline vty\n no login\n bind {vty}\ncs7 instance 0\n{lines}"
+        )
+    };
+    let of_gateway = format!(
+        " asp asp1 {process} {gateway} m3ua\n  remote-ip 127.0.0.1\n  local-ip 127.0.0.1\n  role sg\n  sctp-role server\n \
+         as as1 m3ua\n  asp asp1\n  routing-key 2 0.0.2\n listen m3ua {gateway}\n  local-ip 127.0.0.1\n"
+    );
+    let of_process = format!(
+        " point-code 0.0.2\n asp asp1 {gateway} {process} m3ua\n  remote-ip 127.0.0.1\n  local-ip 127.0.0.1\n  role asp\n  \
+         sctp-role client\n as as1 m3ua\n  asp asp1\n  routing-key 2 0.0.2\n"
+    );
+    // Addresses of their telnet interfaces, whose port is fixed.
+    fs::write(
+        folder.path().join("gateway"),
+        configuration(&of_gateway, "127.0.71.1"),
+    )
+    .unwrap();
+    fs::write(
+        folder.path().join("process"),
+        configuration(&of_process, "127.0.71.2"),
+    )
+    .unwrap();
+    let mut serving = program("osmo-stp", ["--config-file", "gateway"]);
+    let server = Running::serve(serving.current_dir(&folder), &gateway);
+    let mut connecting = program("osmo-stp", ["--config-file", "process"]);
+    await_line(connecting.current_dir(&folder), "state_chg to AS_ACTIVE");
+    let told = server.interrupt();
+    assert!(told.contains("state_chg to AS_ACTIVE"), "{told}");
+    // A listening socket that looks writable has it accept in vain, all the time.
+    assert!(!told.contains("failed to accept"), "{told}");
+}
+
+/// Ten calls.
+#[test]
+fn sipp_calls() {
+    if !has("/usr/bin/sipp") {
+        return;
+    }
+    let (server_port, client_port) = (port(), port());
+    let folder = tempfile::tempdir().unwrap();
+    // Both use UDP at the port of their SCTP socket, so ours are elsewhere.
+    let offset = ("ANABRANCH_UDP_PORT", "+64536");
+    let ours = server_port.parse::<u16>().unwrap() - 1_000;
+    let mut serving = program(
+        "sipp",
+        [
+            "-sn",
+            "uas",
+            "-t",
+            "s1",
+            "-i",
+            "127.0.0.1",
+            "-p",
+            &server_port,
+            "-nostdin",
+            "-m",
+            "10",
+        ],
+    );
+    let server = Running::serve(
+        serving.env(offset.0, offset.1).current_dir(&folder),
+        &ours.to_string(),
+    );
+    let remote = format!("127.0.0.1:{server_port}");
+    let mut calling = program(
+        "sipp",
+        [
+            "-sn",
+            "uac",
+            "-t",
+            "s1",
+            "-i",
+            "127.0.0.1",
+            "-p",
+            &client_port,
+            "-nostdin",
+            "-m",
+            "10",
+            "-r",
+            "50",
+            &remote,
+        ],
+    );
+    let told = run(calling.env(offset.0, offset.1).current_dir(&folder));
+    let successes = told.lines().rev().find(|line| line.contains("Successful call"));
+    assert!(
+        successes.is_some_and(|line| line.trim_end().ends_with(" 10")),
+        "{told}"
+    );
+    server.interrupt();
+}
