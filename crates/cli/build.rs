@@ -1,5 +1,7 @@
-//! Build script: version with commit. Which commit? What git or `cargo package` tells; without either, the version alone.
+//! Build script: version with commit, and the sockets library to carry. Which commit? What git or `cargo package` tells; without
+//! either, the version alone.
 
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -18,6 +20,30 @@ fn main() {
     };
     println!("cargo::rustc-env=ANABRANCH_COMMIT={commit}");
     println!("cargo::rustc-env=ANABRANCH_VERSION={version}");
+    carry_sockets();
+}
+
+/// In release, the program carries the sockets library: `cargo install` copies nothing but the program (ADR 0147). Cargo builds the
+/// library among the dependencies, before it compiles the program.
+fn carry_sockets() {
+    println!("cargo::rustc-check-cfg=cfg(carries_sockets)");
+    println!("cargo::rerun-if-changed=build.rs");
+    let is = |name: &str, wanted: &str| std::env::var(name).is_ok_and(|value| value == wanted);
+    if !is("PROFILE", "release") || !is("CARGO_CFG_TARGET_OS", "linux") {
+        return;
+    }
+    let own = PathBuf::from(std::env::var("OUT_DIR").unwrap_or_default());
+    // In the folder of the profile: `build/anabranch-cli-HASH/out`.
+    let Some(profile) = own.ancestors().nth(3) else {
+        return;
+    };
+    let library = profile.join("deps/libanabranch_sctp.so");
+    // `cargo check` builds no library; an empty file stands for it, which `cargo build` replaces.
+    let _ = OpenOptions::new().write(true).create_new(true).open(&library);
+    if library.is_file() {
+        println!("cargo::rustc-cfg=carries_sockets");
+        println!("cargo::rustc-env=ANABRANCH_SOCKETS={}", library.display());
+    }
 }
 
 /// From the file that `cargo package` puts beside the sources.

@@ -4,6 +4,8 @@
 mod documented;
 mod lab;
 #[cfg(target_os = "linux")]
+mod run;
+#[cfg(target_os = "linux")]
 mod testbed;
 
 use std::num::NonZeroUsize;
@@ -20,6 +22,8 @@ pub(crate) use lab::{
     LabRunArguments, LabShowArguments, LabTraceArguments, LabVerb, ModelArgument, PlanArguments,
 };
 
+#[cfg(target_os = "linux")]
+pub(crate) use run::RunArguments;
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{TestbedArguments, TestbedDownArguments, TestbedUpArguments, TestbedVerb};
 
@@ -210,6 +214,10 @@ pub(crate) enum Verb {
     #[cfg(target_os = "linux")]
     #[command(after_help = TESTBED_EXAMPLES)]
     Testbed(TestbedArguments),
+    /// Run a program with SCTP sockets in user space
+    #[cfg(target_os = "linux")]
+    #[command(after_help = run::EXAMPLES)]
+    Run(RunArguments),
     /// List the policies and algorithms that --set, --policies and --profile choose from
     #[command(after_help = POLICIES_EXAMPLES)]
     Policies(PoliciesArguments),
@@ -262,6 +270,8 @@ impl Verb {
             Self::Policies(arguments) => Output::of(arguments.json),
             Self::Profiles(arguments) => Output::of(arguments.json),
             Self::Trace(verb) => Output::of(verb.is_json()),
+            #[cfg(target_os = "linux")]
+            Self::Run(_) => Output::default(),
             Self::Genkey | Self::Pubkey | Self::Completions { .. } | Self::Manual { .. } => Output::default(),
         }
     }

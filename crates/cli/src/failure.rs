@@ -9,6 +9,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// The operation failed.
     Work(String),
+    /// A program cannot be run; with the exit code that shells have for that.
+    NotRun(String, u8),
     /// Interrupted by the user or the system.
     Interrupted,
 }
@@ -27,6 +29,7 @@ impl Failure {
         match self {
             Self::Usage(_) => 2,
             Self::Work(_) => 1,
+            Self::NotRun(_, code) => *code,
             Self::Interrupted => 130,
         }
     }
@@ -35,7 +38,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage(what) | Self::Work(what) => f.write_str(what),
+            Self::Usage(what) | Self::Work(what) | Self::NotRun(what, _) => f.write_str(what),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

@@ -1,5 +1,5 @@
 //! Command-line program: file transfer over several paths (`send`, `recv`), a test of uplinks (`check`), a demonstration
-//! (`demo`), keys (`genkey`, `pubkey`), and experiments in the simulator (`lab`).
+//! (`demo`), keys (`genkey`, `pubkey`), sockets for other programs (`run`), and experiments in the simulator (`lab`).
 //!
 //! | folder | contents |
 //! |---|---|
@@ -103,6 +103,8 @@ fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
             Verb::Lab(arguments) => verb::lab::run(arguments.verb).await,
             #[cfg(target_os = "linux")]
             Verb::Testbed(arguments) => verb::testbed::run(arguments.verb).await,
+            #[cfg(target_os = "linux")]
+            Verb::Run(arguments) => verb::run::run(arguments).map(|never| match never {}),
             Verb::Policies(arguments) => verb::policies::run(&arguments),
             Verb::Profiles(arguments) => verb::profiles::run(&arguments),
             Verb::Trace(verb) => verb::trace::run(&verb),

@@ -1,5 +1,7 @@
 //! Policy options: a profile, a file, and single assignments.
 
+#[cfg(target_os = "linux")]
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anabranch::{AssociationConfig, PolicyRecipe};
@@ -47,6 +49,29 @@ impl Choices {
                 .map_err(|error| Failure::Usage(format!("--set {key}={value}: {error}")))?;
         }
         Ok(recipe)
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Choices {
+    /// Environment variables that select the same policies for the sockets library.
+    pub(crate) fn variables(&self) -> Result<Vec<(&'static str, OsString)>, Failure> {
+        self.recipe()?;
+        let mut variables = vec![("ANABRANCH_PROFILE", OsString::from(&self.profile))];
+        if let Some(file) = &self.policies {
+            // The program may change its folder before it has the first socket.
+            let file = std::path::absolute(file).map_err(Failure::usage)?;
+            variables.push(("ANABRANCH_POLICIES", file.into()));
+        }
+        let assignments: Vec<String> = self
+            .set
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        if !assignments.is_empty() {
+            variables.push(("ANABRANCH_SET", assignments.join(" ").into()));
+        }
+        Ok(variables)
     }
 }
 

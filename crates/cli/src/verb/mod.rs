@@ -9,6 +9,8 @@ pub(crate) mod manual;
 pub(crate) mod policies;
 pub(crate) mod profiles;
 pub(crate) mod recv;
+#[cfg(target_os = "linux")]
+pub(crate) mod run;
 pub(crate) mod send;
 #[cfg(target_os = "linux")]
 pub(crate) mod testbed;

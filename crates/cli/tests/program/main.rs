@@ -10,6 +10,8 @@ mod hostile;
 mod lab;
 mod loss_of_peer;
 mod report;
+#[cfg(target_os = "linux")]
+mod run;
 mod sealed;
 mod slots;
 mod small_link;

@@ -1,0 +1,59 @@
+//! Arguments of `anabranch run`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::settings::Choices;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  anabranch run -- iperf3 --server
+          a server whose SCTP sockets are in user space; then, on the client:
+  anabranch run -- iperf3 --sctp --client 192.0.2.1
+  anabranch run --udp-port 9899 -- ncat --sctp 192.0.2.1 5000
+          to a peer that expects all SCTP packets at UDP port 9899
+  anabranch run --udp-port +20000 -- netperfmeter 9000
+          for programs that use UDP at the port of their SCTP socket themselves; peers need the same
+  anabranch run --profile cmt --set path-scheduler=round-robin -- iperf3 --sctp --client 192.0.2.1
+          with other policies
+
+SCTP packets are sent in UDP and in the clear. SCTP port p is UDP port p, unless --udp-port says otherwise.
+The program must be linked dynamically against glibc; docs/sockets.md lists programs that work.
+Exit codes: those of PROGRAM; 2 invalid arguments, 126 PROGRAM cannot be run with these sockets, 127 PROGRAM is not found.";
+
+/// Arguments of `run`.
+#[derive(Args, Debug)]
+pub(crate) struct RunArguments {
+    /// UDP port of all peers and of sockets that are bound to a port, or what to add to SCTP ports [default: +0]
+    #[arg(long, value_name = "PORT|+N", value_parser = parse_udp_port)]
+    pub(crate) udp_port: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) choices: Choices,
+
+    /// Add a line of JSON (docs/sockets.md) to this file when an association ends
+    #[arg(long, value_name = "FILE")]
+    pub(crate) statistics: Option<PathBuf>,
+
+    /// Preload this library [default: the one that this program carries, or libanabranch_sctp.so beside it or in ../lib]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) library: Option<PathBuf>,
+
+    /// Program to run
+    #[arg(value_name = "PROGRAM")]
+    pub(crate) program: OsString,
+
+    /// Arguments of the program
+    #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<OsString>,
+}
+
+fn parse_udp_port(text: &str) -> Result<String, String> {
+    let number: Option<u16> = text.strip_prefix('+').unwrap_or(text).parse().ok();
+    match number {
+        Some(number) if number != 0 || text.starts_with('+') => Ok(text.to_owned()),
+        _ => Err("expected a port, as 9899, or + and a number, as +20000".to_owned()),
+    }
+}

@@ -1,0 +1,165 @@
+//! Program to run: where is it, and can a library be preloaded into it?
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// How much of a file is read: the headers of an executable are at its beginning.
+const HEAD: u64 = 64 << 10;
+
+/// The file that a shell would run.
+pub(super) fn find(program: &OsStr) -> Result<PathBuf, Failure> {
+    let not_found = || {
+        let name = program.to_string_lossy();
+        Failure::NotRun(format!("{name}: no such program"), 127)
+    };
+    let is_program = |file: &PathBuf| {
+        let metadata = fs::metadata(file);
+        metadata.is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    };
+    if program.as_bytes().contains(&b'/') {
+        return Some(PathBuf::from(program))
+            .filter(is_program)
+            .ok_or_else(not_found);
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders)
+        .map(|folder| folder.join(program))
+        .find(is_program);
+    found.ok_or_else(not_found)
+}
+
+/// The failure to run a program.
+pub(super) fn cannot_run(path: &Path, reason: &str) -> Failure {
+    Failure::NotRun(format!("{}: {reason}", path.display()), 126)
+}
+
+/// Refuses programs into which the dynamic linker would not load the library, silently.
+pub(super) fn check(path: &Path) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| cannot_run(path, &error.to_string());
+    let metadata = fs::metadata(path).map_err(failed)?;
+    let is_set_id = metadata.mode() & 0o6000 != 0;
+    if is_set_id && metadata.uid() != rustix::process::geteuid().as_raw() {
+        let reason = "it is set-user-ID or set-group-ID, and the system preloads nothing into such programs; \
+                      run it as its owner, or a copy of it without these bits";
+        return Err(cannot_run(path, reason));
+    }
+    let mut head = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(HEAD).read_to_end(&mut head).map_err(failed)?;
+    if let Some(line) = head.strip_prefix(b"#!") {
+        let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let interpreter = line
+            .trim_ascii()
+            .split(|byte| *byte == b' ')
+            .next()
+            .unwrap_or_default();
+        let interpreter = Path::new(OsStr::from_bytes(interpreter));
+        let mut head = Vec::new();
+        let file = File::open(interpreter).map_err(|error| cannot_run(interpreter, &error.to_string()))?;
+        file.take(HEAD).read_to_end(&mut head).map_err(failed)?;
+        return refusal(&head).map_or(Ok(()), |reason| Err(cannot_run(interpreter, reason)));
+    }
+    refusal(&head).map_or(Ok(()), |reason| Err(cannot_run(path, reason)))
+}
+
+/// Why the library cannot be preloaded into an executable that begins so.
+fn refusal(head: &[u8]) -> Option<&'static str> {
+    const MACHINE: u16 = if cfg!(target_arch = "x86_64") { 62 } else { 183 };
+    if !head.starts_with(b"\x7fELF") {
+        return Some("not an executable of this system");
+    }
+    let is_64_bit_little_endian = head.get(4..6) == Some(&[2, 1]);
+    if !is_64_bit_little_endian || number(head, 18, 2) != Some(MACHINE.into()) {
+        return Some("it is for another processor than the sockets library; use a build for this one");
+    }
+    match interpreter(head) {
+        None => Some(
+            "it is statically linked, and a library cannot be preloaded into static programs; \
+             use a dynamically linked build",
+        ),
+        Some(linker) if linker.windows(7).any(|part| part == b"ld-musl") => {
+            Some("it is linked against musl, and the sockets library needs glibc; use a build for glibc")
+        }
+        Some(_) if head.windows(14).any(|part| part == b"\xff Go buildinf:") || has_go_note(head) => Some(
+            "it is a Go program, which calls the kernel without the C library, so its sockets cannot be replaced",
+        ),
+        Some(_) => None,
+    }
+}
+
+/// Whether there is the note that Go's linker writes at the beginning of executables.
+fn has_go_note(head: &[u8]) -> bool {
+    head.windows(8).any(|part| part == b"\x04\0\0\0Go\0\0")
+}
+
+/// The dynamic linker that an executable asks for (`PT_INTERP`).
+fn interpreter(head: &[u8]) -> Option<&[u8]> {
+    const PT_INTERP: u64 = 3;
+    let (table, size) = (number(head, 32, 8)?, number(head, 54, 2)?);
+    let count = number(head, 56, 2)?;
+    let entries = (0..count).map(|at| table.saturating_add(at * size));
+    let entry = entries
+        .filter_map(|at| usize::try_from(at).ok())
+        .find(|at| number(head, *at, 4) == Some(PT_INTERP))?;
+    let (place, length) = (number(head, entry + 8, 8)?, number(head, entry + 32, 8)?);
+    let place = usize::try_from(place).ok()?;
+    head.get(place..place.checked_add(usize::try_from(length).ok()?)?)
+}
+
+/// A little-endian number of `length` bytes.
+fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
+    let field = bytes.get(at..at.checked_add(length)?)?;
+    Some(
+        field
+            .iter()
+            .rev()
+            .fold(0, |number, byte| number << 8 | u64::from(*byte)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An executable with one program header of this type, which names the linker.
+    fn executable(kind: u8, linker: &[u8]) -> Vec<u8> {
+        let mut head = vec![0; 120];
+        head[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        head[18] = if cfg!(target_arch = "x86_64") { 62 } else { 183 };
+        (head[32], head[54], head[56]) = (64, 56, 1);
+        (head[64], head[72], head[96]) = (kind, 120, u8::try_from(linker.len()).unwrap());
+        head.extend(linker);
+        head
+    }
+
+    #[test]
+    fn programs_that_nothing_can_be_preloaded_into_are_refused() {
+        assert_eq!(refusal(&executable(3, b"/lib64/ld-linux-x86-64.so.2\0")), None);
+        for (head, word) in [
+            (executable(1, b""), "static"),
+            (executable(3, b"/lib/ld-musl-x86_64.so.1\0"), "musl"),
+            (executable(3, b"/lib64/ld-linux.so.2\0\x04\0\0\0Go\0\0"), "Go"),
+            (b"\x7fELF\x01\x01".to_vec(), "processor"),
+            (b"text".to_vec(), "executable"),
+            (b"\x7fELF\x02\x01".to_vec(), "processor"),
+        ] {
+            let reason = refusal(&head).unwrap();
+            assert!(reason.contains(word), "{reason}");
+        }
+    }
+
+    #[test]
+    fn lengths_that_lie_are_no_linker() {
+        let mut head = executable(3, b"/lib");
+        head[96..104].fill(0xff);
+        assert_eq!(interpreter(&head), None);
+        head[32..40].fill(0xff);
+        assert_eq!(interpreter(&head), None);
+    }
+}

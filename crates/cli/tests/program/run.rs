@@ -1,0 +1,78 @@
+//! Tests of `run`. Does a program get sockets and environment, and what is said if it cannot?
+
+use std::process::Output;
+
+use crate::harness::{anabranch, run};
+
+fn text(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn program_gets_environment_and_its_exit_code_counts() {
+    let shown = "echo $ANABRANCH_UDP_PORT $ANABRANCH_PROFILE $ANABRANCH_SET $1; exit 7";
+    let ran = run(&[
+        "run",
+        "--udp-port",
+        "+20000",
+        "--profile",
+        "cmt",
+        "--set",
+        "ecn=on",
+        "--set",
+        "cc=lia",
+        "--",
+        "sh",
+        "-c",
+        shown,
+        "sh",
+        "--flag",
+    ]);
+    let (code, output, errors) = text(&ran);
+    assert_eq!(
+        (code, output.as_str()),
+        (Some(7), "+20000 cmt ecn=on cc=lia --flag\n"),
+        "{errors}"
+    );
+}
+
+/// Needs the C compiler that links Rust programs.
+#[test]
+fn program_has_sctp_sockets_unless_it_is_static() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("socket.c");
+    let text_of_source =
+        "#include <sys/socket.h>\nint main(void) { return socket(AF_INET, SOCK_STREAM, 132) < 0; }\n";
+    std::fs::write(&source, text_of_source).unwrap();
+    for (name, option, expected) in [("dynamic", "-O1", Some(0)), ("static", "-static", Some(126))] {
+        let program = folder.path().join(name);
+        let mut compiler = std::process::Command::new("cc");
+        let compiled = compiler
+            .arg(option)
+            .arg("-o")
+            .arg(&program)
+            .arg(&source)
+            .output()
+            .unwrap();
+        assert!(compiled.status.success(), "{compiled:?}");
+        let ran = anabranch().arg("run").arg("--").arg(&program).output().unwrap();
+        let (code, _, errors) = text(&ran);
+        assert_eq!(code, expected, "{errors}");
+        assert_eq!(errors.contains("statically linked"), name == "static", "{errors}");
+    }
+}
+
+#[test]
+fn missing_program_is_127_and_invalid_options_are_2() {
+    let (code, _, errors) = text(&run(&["run", "--", "no-such-program"]));
+    assert_eq!((code, errors.lines().count()), (Some(127), 1), "{errors}");
+    for arguments in [
+        &["run"][..],
+        &["run", "--udp-port", "0", "--", "true"],
+        &["run", "--set", "cc=fastest", "--", "true"],
+    ] {
+        let (code, _, errors) = text(&run(arguments));
+        assert_eq!((code, errors.lines().count()), (Some(2), 1), "{errors}");
+    }
+}
