@@ -75,6 +75,12 @@ pub(crate) fn endpoint_on(sockets: Vec<Arc<dyn Socket>>, config: AssociationConf
     )
 }
 
+/// The addresses of the peer, for messages.
+pub(crate) fn named(remotes: &[SocketAddr]) -> String {
+    let remotes: Vec<String> = remotes.iter().map(ToString::to_string).collect();
+    remotes.join(", ")
+}
+
 /// Sets up an association with the peer at `remotes`. Errors name `patience`, the endpoint's time to connect, and where its `keys` are
 /// from.
 pub(crate) async fn connect(
@@ -83,11 +89,7 @@ pub(crate) async fn connect(
     patience: Duration,
     keys: &SenderKeys,
 ) -> Result<Guarded, Failure> {
-    let peer = remotes
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(", ");
+    let peer = named(remotes);
     match endpoint.connect(remotes).await {
         Ok(association) => Ok(Guarded(association)),
         Err(ConnectError::Refused) => Err(Failure::Work(format!(

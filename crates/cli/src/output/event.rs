@@ -38,6 +38,8 @@ pub(crate) enum Event<'a> {
     Offered {
         transfer: u64,
         name: &'a str,
+        /// Where the sender's packets come from.
+        peer: SocketAddr,
         #[serde(skip_serializing_if = "Option::is_none")]
         size: Option<u64>,
     },

@@ -3,6 +3,9 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+
 use super::bars::Bars;
 use super::lines::{Lines, Stream};
 use super::paths::WORKS;
@@ -10,12 +13,17 @@ use super::table::table;
 use super::units::{bytes_text, printable, rate_text};
 use super::{Event, PathReport, Reporter, Summary, UplinkReport};
 
+const ERROR: (&str, AnsiColor) = ("error", AnsiColor::Red);
+const WARNING: (&str, AnsiColor) = ("warning", AnsiColor::Yellow);
+
 /// Reporter for users.
 #[derive(Debug)]
 pub(super) struct Human {
     quiet: bool,
     /// Progress bars, if standard error is a terminal.
     bars: Option<Bars>,
+    /// Whether standard error is a terminal with colours, and the user does not object (`NO_COLOR`).
+    has_colors: bool,
     lines: Lines,
 }
 
@@ -25,6 +33,7 @@ impl Human {
         Self {
             quiet,
             bars: wanted.then(Bars::default),
+            has_colors: AutoStream::choice(&std::io::stderr()) != ColorChoice::Never,
             lines: Lines::default(),
         }
     }
@@ -39,6 +48,16 @@ impl Human {
             }),
             _ => self.lines.push(Stream::Output, text),
         }
+    }
+
+    /// Prints a message after a prefix, which has a colour where the terminal has colours.
+    fn mark(&self, (prefix, color): (&str, AnsiColor), message: &str) {
+        let style = if self.has_colors {
+            color.on_default().bold()
+        } else {
+            Style::new()
+        };
+        self.remark(&format!("{style}{prefix}:{style:#} {}", printable(message)));
     }
 
     fn remark(&self, text: &str) {
@@ -64,11 +83,11 @@ impl Reporter for Human {
             } => {
                 self.finish(*transfer);
                 let goes_on = exit_code.is_none();
-                let prefix = if goes_on { "warning" } else { "error" };
-                self.remark(&format!("{prefix}: {}", printable(message)));
+                let prefix = if goes_on { WARNING } else { ERROR };
+                self.mark(prefix, message);
             }
             Event::Warning { message, .. } => {
-                self.remark(&format!("warning: {}", printable(message)));
+                self.mark(WARNING, message);
             }
             Event::Summary(summary) => {
                 self.finish(Some(summary.transfer));
@@ -131,9 +150,9 @@ fn short_text(event: &Event<'_>) -> Option<String> {
         Event::Uplink(report) => uplink_text(report),
         Event::Check { uplinks, working } => format!("{working} of {uplinks} uplinks work"),
         Event::Waiting { ahead, .. } => waiting_text(*ahead),
-        Event::Offered { name, size, .. } => {
-            let size = size.map_or_else(|| "of unknown size".into(), bytes_text);
-            format!("receiving {}, {size}", printable(name))
+        Event::Offered { name, peer, size, .. } => {
+            let size = size.map_or_else(|| "of unknown size".into(), size_text);
+            format!("receiving {} from {peer}, {size}", printable(name))
         }
         Event::Path {
             local,
@@ -202,6 +221,13 @@ fn uplink_text(report: &UplinkReport) -> String {
     text
 }
 
+fn size_text(size: u64) -> String {
+    match size {
+        0 => "an empty file".to_owned(),
+        _ => bytes_text(size),
+    }
+}
+
 fn waiting_text(ahead: u64) -> String {
     let before = match ahead {
         0 => "this is the next one".to_owned(),
@@ -221,11 +247,14 @@ fn summary_text(summary: &Summary) -> String {
         ..
     } = summary;
     let verb = if *role == "send" { "sent" } else { "received" };
+    let rate = match size {
+        0 => String::new(),
+        _ => format!(" in {seconds:.2} s, {}", rate_text(*goodput_bit_s)),
+    };
     let mut text = format!(
-        "{verb} {}: {} in {seconds:.2} s, {}, SHA-256 {}",
+        "{verb} {}: {}{rate}, SHA-256 {}",
         printable(name),
-        bytes_text(*size),
-        rate_text(*goodput_bit_s),
+        size_text(*size),
         summary.sha256
     );
     let all: u64 = summary.paths.iter().map(PathReport::carried).sum();

@@ -22,7 +22,7 @@ use clap::Args;
 pub(crate) use event::{DemoRow, Event, Progress, Summary, UplinkReport};
 pub(crate) use observe::{Counter, Role, observe};
 pub(crate) use paths::{PathMonitor, PathReport, paths_since};
-pub(crate) use units::rate_text;
+pub(crate) use units::{bytes_text, rate_text};
 
 use crate::failure::Failure;
 use human::Human;

@@ -1,7 +1,7 @@
 //! Parser of address lists: `198.51.100.1,[2001:db8::1]:9900,server.example`.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 
 use anabranch::PublicKey;
 
@@ -17,9 +17,10 @@ pub(crate) struct PeerAddress {
 
 impl fmt::Display for PeerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.host.parse::<Ipv6Addr>() {
-            Ok(address) => write!(f, "[{address}]:{}", self.port),
-            Err(_) => write!(f, "{}:{}", self.host, self.port),
+        match (self.host.parse::<Ipv6Addr>(), split_zone(&self.host)) {
+            (Ok(address), _) => write!(f, "[{address}]:{}", self.port),
+            (Err(_), Some((address, zone))) => write!(f, "[{address}%{zone}]:{}", self.port),
+            (Err(_), None) => write!(f, "{}:{}", self.host, self.port),
         }
     }
 }
@@ -88,7 +89,7 @@ pub(crate) fn parse_from(text: &str) -> Result<Origins, String> {
             }
         };
         let is_known = |known: &Origin| match (known, &origin) {
-            (Origin::Address(known), Origin::Address(new)) => known.ip() == new.ip(),
+            (Origin::Address(known), Origin::Address(new)) => is_same_host(known, new),
             (Origin::Device(known), Origin::Device(new)) => known == new,
             (Origin::Address(_), Origin::Device(_)) | (Origin::Device(_), Origin::Address(_)) => false,
         };
@@ -115,18 +116,51 @@ fn locals(text: &str, default_port: u16) -> Result<LocalAddresses, String> {
     let mut locals: Vec<SocketAddr> = Vec::new();
     for part in text.split(',') {
         let (host, port) = split(part.trim(), default_port)?;
-        let address: IpAddr = host.parse().map_err(|_| {
-            format!("{host} is not an IP address; expected a local address such as 192.0.2.1")
-        })?;
-        if locals.iter().any(|known| known.ip() == address) {
-            return Err(format!("{address} is given twice; give each address once"));
+        let local = local(&host, port)?;
+        if locals.iter().any(|known| is_same_host(known, &local)) {
+            return Err(format!("{host} is given twice; give each address once"));
         }
-        locals.push(SocketAddr::new(address, port));
+        locals.push(local);
     }
     Ok(LocalAddresses(locals))
 }
 
-/// `host`, `host:port`, `v6`, `[v6]` and `[v6]:port`.
+fn local(host: &str, port: u16) -> Result<SocketAddr, String> {
+    if split_zone(host).is_some() {
+        // The system knows the number of the device; it asks no server for a numeric address.
+        let found = (host, port)
+            .to_socket_addrs()
+            .ok()
+            .and_then(|mut found| found.next());
+        return found.ok_or_else(|| format!("{host} names no device of this host; `ip link` lists them"));
+    }
+    let address: IpAddr = host
+        .parse()
+        .map_err(|_| format!("{host} is not an IP address; expected a local address such as 192.0.2.1"))?;
+    Ok(SocketAddr::new(address, port))
+}
+
+/// Whether both are one address, whatever their ports. Link-local addresses of different devices are different.
+pub(crate) fn is_same_host(one: &SocketAddr, other: &SocketAddr) -> bool {
+    let zone = |address: &SocketAddr| match address {
+        SocketAddr::V4(_) => 0,
+        SocketAddr::V6(address) => address.scope_id(),
+    };
+    one.ip() == other.ip() && zone(one) == zone(other)
+}
+
+/// The parts of a link-local address with its device, `fe80::1%eth0` (RFC 4007 §11).
+fn split_zone(text: &str) -> Option<(Ipv6Addr, &str)> {
+    let (address, zone) = text.split_once('%')?;
+    let address: Ipv6Addr = address.parse().ok()?;
+    is_device_name(zone).then_some((address, zone))
+}
+
+fn is_ipv6(text: &str) -> bool {
+    text.parse::<Ipv6Addr>().is_ok() || split_zone(text).is_some()
+}
+
+/// `host`, `host:port`, `v6`, `[v6]` and `[v6]:port`; a `v6` may end with `%` and a device.
 fn split(part: &str, default_port: u16) -> Result<(String, u16), String> {
     if part.is_empty() {
         return Err("expected an address such as 192.0.2.1 or [2001:db8::1]:9899".into());
@@ -135,8 +169,9 @@ fn split(part: &str, default_port: u16) -> Result<(String, u16), String> {
         let (host, port) = rest
             .split_once(']')
             .ok_or_else(|| format!("{part} has no closing bracket"))?;
-        host.parse::<Ipv6Addr>()
-            .map_err(|_| format!("{host} is not an IPv6 address"))?;
+        if !is_ipv6(host) {
+            return Err(format!("{host} is not an IPv6 address"));
+        }
         let port = match port {
             "" => default_port,
             _ => parse_port(
@@ -146,7 +181,7 @@ fn split(part: &str, default_port: u16) -> Result<(String, u16), String> {
         };
         return Ok((host.to_owned(), port));
     }
-    if part.parse::<Ipv6Addr>().is_ok() {
+    if is_ipv6(part) {
         return Ok((part.to_owned(), default_port));
     }
     let (host, port) = match part.split_once(':') {

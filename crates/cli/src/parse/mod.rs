@@ -5,8 +5,8 @@ mod link;
 mod quantity;
 
 pub(crate) use address::{
-    LocalAddresses, Origin, Origins, PeerAddress, PeerAddresses, parse_from, parse_key, parse_listen,
-    parse_to,
+    LocalAddresses, Origin, Origins, PeerAddress, PeerAddresses, is_same_host, parse_from, parse_key,
+    parse_listen, parse_to,
 };
 pub(crate) use link::{ShapedPath, parse_path};
 pub(crate) use quantity::{parse_duration, parse_rate, parse_size};

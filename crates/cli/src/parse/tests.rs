@@ -28,6 +28,29 @@ fn address_without_port_has_the_default_port() {
 }
 
 #[test]
+fn link_local_address_has_a_device() {
+    assert_eq!(
+        addresses("fe80::1%eth0,[fe80::1%wlan0]:7"),
+        ["[fe80::1%eth0]:9899", "[fe80::1%wlan0]:7"]
+    );
+    let locals = parse_listen("fe80::1%lo,[fe80::2%lo]:7").unwrap().0;
+    // The loopback device is the first that a system has.
+    assert_eq!(
+        locals,
+        [
+            "[fe80::1%1]:9899".parse().unwrap(),
+            "[fe80::2%1]:7".parse().unwrap()
+        ]
+    );
+    assert!(parse_listen("fe80::1%no-such").unwrap_err().contains("no device"));
+    assert!(
+        parse_listen("fe80::1%lo,fe80::1%lo")
+            .unwrap_err()
+            .contains("twice")
+    );
+}
+
+#[test]
 fn invalid_addresses_are_refused() {
     for text in [
         "",
@@ -41,6 +64,8 @@ fn invalid_addresses_are_refused() {
         "a b",
         "a/b",
         "1:2:3",
+        "fe80::1%",
+        "192.0.2.1%eth0",
     ] {
         assert!(parse_to(text).is_err(), "{text}");
     }

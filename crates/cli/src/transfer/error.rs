@@ -8,6 +8,7 @@ use anabranch::{CloseReason, RecvError, SendError};
 use thiserror::Error;
 
 use super::file_name::BadName;
+use crate::output::bytes_text;
 
 /// How a peer broke the transfer protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
@@ -54,7 +55,7 @@ pub(crate) enum ReceiveFailure {
     Version(u32),
     #[error("{0}; the sender can choose another with --name")]
     Name(#[from] BadName),
-    #[error("the file has {size} bytes, and --max-size allows {limit}")]
+    #[error("it has {size} bytes, and --max-size allows {limit}")]
     TooLarge { size: u64, limit: u64 },
     #[error("{0} other senders from this address wait already")]
     Crowded(usize),
@@ -84,11 +85,13 @@ pub(crate) enum SourceError {
 pub(crate) enum StoreError {
     #[error("the disk of {} is full; free some space or choose another folder", .0.display())]
     Full(PathBuf),
-    #[error("{0} exists already; send it under another --name, or let the receiver run with --force")]
+    #[error("{} has {} free, and the file has {}; free some space or choose another folder", folder.display(), bytes_text(*free), bytes_text(*size))]
+    NoSpace { folder: PathBuf, size: u64, free: u64 },
+    #[error("{0} exists already; run with --force to replace files")]
     Exists(String),
     #[error("cannot write to {}: {error}", folder.display())]
     Write { folder: PathBuf, error: io::Error },
-    #[error("what arrived has another SHA-256 than what was sent; send it again")]
+    #[error("what arrived has another SHA-256 than what was sent; the sender has to send it again")]
     Corrupt,
     #[error("the thread that writes the file ended early")]
     Abandoned,
@@ -110,7 +113,19 @@ impl ReceiveFailure {
     /// Reason sent to the peer; reveals nothing about local folders.
     pub(super) fn told(&self) -> String {
         match self {
+            Self::Name(name) => format!("{name}; give another with --name"),
             Self::Store(StoreError::Full(_)) => "the disk of the receiver is full".into(),
+            Self::Store(StoreError::NoSpace { free, .. }) => {
+                format!("the disk of the receiver has {} free", bytes_text(*free))
+            }
+            Self::Store(StoreError::Exists(name)) => {
+                format!(
+                    "{name} exists already there; send it under another --name, or let the receiver run with --force"
+                )
+            }
+            Self::Store(StoreError::Corrupt) => {
+                "what arrived has another SHA-256 than what was sent; send it again".into()
+            }
             Self::Store(StoreError::Write { error, .. }) => {
                 format!("the receiver cannot write the file: {}", error.kind())
             }

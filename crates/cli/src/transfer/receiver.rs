@@ -59,12 +59,15 @@ pub(crate) trait Queued {
 
 /// Receives the offer of a sender; `None` if the sender only checks whether it reaches this host, and was answered.
 ///
+/// `on_offer` gets the name, which nobody has checked yet.
+///
 /// # Errors
 ///
 /// See [`ReceiveFailure`]. Call [`conclude_receiving`] then.
 pub(crate) async fn hear_offer(
     association: &Association,
     receiving: &Receiving,
+    on_offer: impl FnOnce(&str),
 ) -> Result<Option<Request>, ReceiveFailure> {
     // Keep-alives do not extend this timeout, or peers that never send an offer could fill the queue.
     let first = timeout(receiving.patience, next(association)).await;
@@ -72,6 +75,9 @@ pub(crate) async fn hear_offer(
     if let Heard::Control(Control::Check { version: VERSION }) = first {
         answer_check(association, receiving.patience).await?;
         return Ok(None);
+    }
+    if let Heard::Control(Control::Offer { name, .. }) = &first {
+        on_offer(name);
     }
     let offer = judge(first, receiving)?;
     Ok(Some(Request { offer, early: None }))
@@ -265,6 +271,7 @@ fn judge(first: Heard, receiving: &Receiving) -> Result<Offer, ReceiveFailure> {
         });
     }
     receiving.folder.check(&name)?;
+    receiving.folder.check_space(size.unwrap_or(0))?;
     Ok(Offer { name, size })
 }
 

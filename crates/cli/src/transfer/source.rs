@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -55,7 +56,8 @@ impl Source {
             return Err(failed(io::ErrorKind::IsADirectory.into()));
         }
         // Virtual files such as those in /proc report size zero but have content.
-        let size = Some(metadata.len()).filter(|size| metadata.is_file() && *size > 0);
+        let is_known = metadata.is_file() && (metadata.len() > 0 || is_empty(&file));
+        let size = is_known.then_some(metadata.len());
         Ok(Self {
             path: path.to_owned(),
             reader: Reader::File(file),
@@ -142,6 +144,11 @@ impl Reader {
             }
         }
     }
+}
+
+/// Whether the first read finds the end of the file.
+fn is_empty(file: &File) -> bool {
+    matches!(file.read_at(&mut [0], 0), Ok(0))
 }
 
 fn read_once(stdin: &mut io::Stdin, buffer: &mut [u8]) -> io::Result<usize> {

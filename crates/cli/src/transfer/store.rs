@@ -66,6 +66,22 @@ impl Folder {
         }
     }
 
+    /// Checks that a file of `size` bytes fits on the disk.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it does not.
+    pub(crate) fn check_space(&self, size: u64) -> Result<(), StoreError> {
+        // A file system that does not tell its free space may have enough.
+        let free = rustix::fs::statvfs(&self.path)
+            .map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+        if size <= free {
+            return Ok(());
+        }
+        let folder = self.path.clone();
+        Err(StoreError::NoSpace { folder, size, free })
+    }
+
     fn failed(&self, error: io::Error) -> StoreError {
         StoreError::write(&self.path, error)
     }

@@ -17,7 +17,7 @@ use crate::keys::{self, SenderKeys};
 use crate::known_peers::KnownPeers;
 use crate::network;
 use crate::output::{Counter, Event, Reporter, Role, observe};
-use crate::parse::{Origins, PeerAddresses};
+use crate::parse::{Origins, PeerAddresses, is_same_host};
 use crate::same_file::is_same_file;
 use crate::transfer::{FileName, Sending, Source, conclude_sending, send_file};
 use crate::uplinks::{self, Following, Opened};
@@ -174,11 +174,13 @@ async fn connect_and_send(
         never = following.run(|text| warn(text, reporter)) => match never {},
     };
     if let Ok(receipt) = &result {
-        let summary = super::summary(&association, counter, name, receipt.size, receipt.digest);
+        let summary = super::summary(&association, counter, name.clone(), receipt.size, receipt.digest);
         reporter.report(&Event::Summary(&summary));
     }
     conclude_sending(&association, &result).await;
-    result.map(|_| ()).map_err(Failure::work)
+    result
+        .map(|_| ())
+        .map_err(|failure| Failure::Work(format!("{name} to {}: {failure}", network::named(remotes))))
 }
 
 fn name_of(arguments: &SendArguments) -> Result<FileName, Failure> {
@@ -219,7 +221,7 @@ pub(super) async fn resolve(addresses: &PeerAddresses) -> Result<Vec<SocketAddr>
     let mut remotes: Vec<SocketAddr> = Vec::new();
     for address in &addresses.hosts {
         for remote in look_up(address.host.clone(), address.port).await? {
-            if !remotes.iter().any(|known| known.ip() == remote.ip()) {
+            if !remotes.iter().any(|known| is_same_host(known, &remote)) {
                 remotes.push(remote);
             }
         }

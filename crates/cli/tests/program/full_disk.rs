@@ -1,11 +1,12 @@
-//! Full disk test. What happens when the receiver's disk is full? The sender is told, and nothing is left.
+//! Full disk tests. What happens when the receiver's disk is or becomes full? The sender is told, and nothing is left.
 //!
 //! Needs a file system of its own that is small: a tmpfs, which only root may mount. Others skip the test and say so.
 
+use std::io::Write as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use crate::harness::{Receiver, file, needs_root};
+use crate::harness::{Receiver, Running, anabranch, file, needs_root};
 
 /// A mounted file system of one megabyte; unmounted when dropped.
 struct SmallDisk<'a>(&'a Path);
@@ -30,7 +31,7 @@ impl Drop for SmallDisk<'_> {
 }
 
 #[test]
-fn full_disk_is_reported_to_both_sides() {
+fn file_larger_than_the_free_space_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "big.bin", 3_000_000);
     let target = tempfile::tempdir().unwrap();
@@ -38,9 +39,41 @@ fn full_disk_is_reported_to_both_sides() {
     let Some(_disk) = needs_root("small file systems", || SmallDisk::mount(&place)) else {
         return;
     };
-    let mut receiver = Receiver::start_in(target, "127.0.0.1,127.0.0.2", &["--once"]);
+    let mut receiver = Receiver::start_in(target, "127.0.0.1", &["--once"]);
     let mut sender = receiver.sender(&path, &[]);
+    let told = sender.event_after("error", |event| assert_ne!(event["event"], "progress"));
+    let text = told["message"].as_str().unwrap();
+    assert!(
+        text.contains("the disk of the receiver has 1.0 MB free"),
+        "{text}"
+    );
+    assert!(text.starts_with("big.bin to 127.0.0.1:"), "{text}");
+    assert_eq!(sender.end().0, Some(1));
+    let said = receiver.running.event("error");
+    let text = said["message"].as_str().unwrap();
+    assert!(text.starts_with("big.bin from 127.0.0.1:"), "{text}");
+    assert!(text.contains("1.0 MB free, and the file has 3.0 MB"), "{text}");
+}
+
+#[test]
+fn disk_that_fills_during_a_transfer_is_reported_to_both_sides() {
+    let target = tempfile::tempdir().unwrap();
+    let place = target.path().to_owned();
+    let Some(_disk) = needs_root("small file systems", || SmallDisk::mount(&place)) else {
+        return;
+    };
+    let mut receiver = Receiver::start_in(target, "127.0.0.1,127.0.0.2", &["--once"]);
+    // The size of a pipe is not known before its end.
+    let mut command = anabranch();
+    command.args(["send", "-", "--json", "--name", "pipe", "--to", &receiver.to]);
+    let mut sender = Running::start(command.stdin(Stdio::piped()));
+    let mut input = sender.standard_input();
+    let writing = std::thread::spawn(move || {
+        // The sender ends before it has read everything.
+        let _ = input.write_all(&[7; 3_000_000]);
+    });
     let told = sender.event("error");
+    writing.join().unwrap();
     assert!(
         told["message"]
             .as_str()

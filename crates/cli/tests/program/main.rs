@@ -9,6 +9,7 @@ mod harness;
 mod hostile;
 mod lab;
 mod loss_of_peer;
+mod messages;
 mod report;
 #[cfg(target_os = "linux")]
 mod run;

@@ -167,7 +167,7 @@ async fn receive(receiver: &Endpoint, receiving: &Receiving) -> Result<Digest, F
         .await
         .ok_or_else(|| Failure::work("the sockets of the endpoint failed"))?;
     let association = Guarded(association);
-    let result = match hear_offer(&association, receiving).await {
+    let result = match hear_offer(&association, receiving, |_| ()).await {
         Ok(Some(request)) => receive_file(&association, receiving, request, &AtomicU64::new(0), |_| ()).await,
         Ok(None) => return Err(Failure::work("the sender of the demo offered no file")),
         Err(failure) => Err(failure),

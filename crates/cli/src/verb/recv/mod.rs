@@ -4,9 +4,9 @@ mod slots;
 
 use std::fs::File;
 use std::mem;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anabranch::io::Socket;
@@ -159,8 +159,10 @@ impl Server {
     fn begin(&mut self, association: Guarded) {
         self.count += 1;
         let session = Session {
+            peer: peer_of(&association),
             association,
             transfer: self.count,
+            name: OnceLock::new(),
             receiving: self.receiving.clone(),
             slots: Arc::clone(&self.slots),
             reporter: Arc::clone(&self.reporter),
@@ -185,6 +187,10 @@ impl Server {
 struct Session {
     association: Guarded,
     transfer: u64,
+    /// Where the sender's packets come from at first.
+    peer: SocketAddr,
+    /// The name that the sender offers, as it is.
+    name: OnceLock<String>,
     receiving: Receiving,
     slots: Arc<Slots>,
     reporter: Arc<dyn Reporter>,
@@ -210,18 +216,28 @@ impl Session {
         conclude_receiving(&self.association, self.receiving.patience, &result).await;
         Ended {
             transfer: self.transfer,
-            result: result.map(drop).map_err(Failure::work),
+            result: result.map(drop).map_err(|failure| self.failure(&failure)),
             was_served,
         }
+    }
+
+    /// The failure, with the file and the peer that it concerns.
+    fn failure(&self, failure: &ReceiveFailure) -> Failure {
+        let peer = self.peer;
+        Failure::Work(match self.name.get() {
+            Some(name) => format!("{name} from {peer}: {failure}"),
+            None => format!("{peer}: {failure}"),
+        })
     }
 
     /// Receives the offer and waits for a slot; `None` if the sender only checks its uplinks.
     async fn queue(&self) -> Result<Option<(Request, Place)>, ReceiveFailure> {
         let (association, receiving) = (&self.association, &self.receiving);
-        let Some(mut request) = hear_offer(association, receiving).await? else {
+        let on_offer = |name: &str| drop(self.name.set(name.to_owned()));
+        let Some(mut request) = hear_offer(association, receiving, on_offer).await? else {
             return Ok(None);
         };
-        let place = self.slots.join(source_of(association), Instant::now());
+        let place = self.slots.join(Source::of(self.peer.ip()), Instant::now());
         let mut place = place.ok_or(ReceiveFailure::Crowded(WAITING_PER_SOURCE))?;
         wait_for_turn(association, receiving, &mut request, &mut place).await?;
         Ok(Some((request, place)))
@@ -236,6 +252,7 @@ impl Session {
             reporter.report(&Event::Offered {
                 transfer,
                 name: offer.name.as_str(),
+                peer: self.peer,
                 size: offer.size,
             });
         });
@@ -263,10 +280,10 @@ impl Session {
 }
 
 /// The source address of the sender's packets.
-fn source_of(association: &Association) -> Source {
+fn peer_of(association: &Association) -> SocketAddr {
     let paths = association.statistics().paths;
-    let remote = paths.first().map(|path| path.addr.remote.ip());
-    Source::of(remote.unwrap_or_else(|| Ipv4Addr::UNSPECIFIED.into()))
+    let remote = paths.first().map(|path| path.addr.remote);
+    remote.unwrap_or_else(|| (Ipv4Addr::UNSPECIFIED, 0).into())
 }
 
 /// Checks that files can be stored.

@@ -1,0 +1,137 @@
+//! Tests of lines for users. Do they name the file and the peer, and does a terminal get colours unless the user objects?
+
+use std::process::Command;
+
+use crate::harness::{PROGRAM, Receiver, anabranch, file, ip, needs_root, run};
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn empty_file_arrives_and_is_called_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "nothing", 0);
+    let mut receiver = Receiver::start("127.0.0.1", &["--once"]);
+    let sent = run(&["send", path.to_str().unwrap(), "--to", &receiver.to]);
+    let line = text(sent.stdout);
+    assert!(
+        line.contains("sent nothing: an empty file, SHA-256 e3b0c442"),
+        "{line}"
+    );
+    let offered = receiver.running.event("offered");
+    assert_eq!(offered["size"], 0);
+    assert!(
+        offered["peer"].as_str().unwrap().starts_with("127.0.0.1:"),
+        "{offered}"
+    );
+    assert_eq!(receiver.running.event("stored")["size"], 0);
+    assert_eq!(
+        std::fs::read(receiver.folder.path().join("nothing")).unwrap(),
+        b""
+    );
+}
+
+/// A file in /proc seems to be empty until it is read.
+#[test]
+fn virtual_file_is_not_empty() {
+    let receiver = Receiver::start("127.0.0.1", &["--once"]);
+    let sent = run(&["send", "/proc/self/status", "--to", &receiver.to]);
+    assert_eq!(sent.status.code(), Some(0), "{}", text(sent.stderr));
+    let stored = std::fs::read_to_string(receiver.folder.path().join("status")).unwrap();
+    assert!(stored.starts_with("Name:\tanabranch"), "{stored}");
+}
+
+#[test]
+fn failures_name_the_file_and_the_peer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "a", 10);
+    let mut receiver = Receiver::start("127.0.0.1", &[]);
+    std::fs::write(receiver.folder.path().join("a"), "precious").unwrap();
+    let sent = run(&["send", path.to_str().unwrap(), "--to", &receiver.to]);
+    let (_, address) = receiver.to.split_once('@').unwrap();
+    let line = text(sent.stderr);
+    // Each side is told what it can do.
+    assert!(line.starts_with(&format!("error: a to {address}: ")), "{line}");
+    assert!(line.contains("send it under another --name"), "{line}");
+    let failure = receiver.running.event("error");
+    let line = failure["message"].as_str().unwrap();
+    assert!(line.starts_with("a from 127.0.0.1:"), "{line}");
+    assert!(
+        line.contains("run with --force") && !line.contains("--name"),
+        "{line}"
+    );
+}
+
+/// What the program prints at a terminal, which `script` (bsdutils) is.
+fn at_a_terminal(set: &[(&str, &str)]) -> String {
+    let mut command = Command::new("script");
+    command.env_remove("NO_COLOR").env("TERM", "xterm");
+    command.envs(set.iter().copied());
+    let line = format!("{PROGRAM} recv /nonexistent");
+    let output = command
+        .args(["-q", "-e", "-c", &line, "/dev/null"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    text(output.stdout)
+}
+
+#[test]
+fn terminal_has_colours_unless_the_user_objects() {
+    assert!(at_a_terminal(&[]).contains("\u{1b}[31merror:\u{1b}[0m "));
+    for set in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+        let shown = at_a_terminal(&[set]);
+        assert!(shown.starts_with("error: /nonexistent"), "{shown:?}");
+    }
+    let refused = anabranch()
+        .env("TERM", "xterm")
+        .args(["recv", "/nonexistent"])
+        .output();
+    assert!(text(refused.unwrap().stderr).starts_with("error: /nonexistent"));
+}
+
+/// Two ends of a virtual cable on this host; removed when dropped.
+struct Cable;
+
+impl Cable {
+    fn make() -> Option<Self> {
+        let made = ip(&[
+            "link",
+            "add",
+            "ab-every0",
+            "type",
+            "veth",
+            "peer",
+            "name",
+            "ab-every1",
+        ]);
+        let made = made.then_some(Self)?;
+        for (device, address) in [("ab-every0", "fe80::a0/64"), ("ab-every1", "fe80::a1/64")] {
+            ip(&["address", "add", address, "dev", device, "nodad"]);
+            ip(&["link", "set", device, "up"]);
+        }
+        Some(made)
+    }
+}
+
+impl Drop for Cable {
+    fn drop(&mut self) {
+        ip(&["link", "delete", "ab-every0"]);
+    }
+}
+
+#[test]
+fn link_local_address_reaches_the_receiver_over_its_device() {
+    let Some(_cable) = needs_root("virtual cables", Cable::make) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "a", 300_000);
+    let receiver = Receiver::start("[fe80::a0%ab-every0]", &["--once", "--insecure"]);
+    let (_, port) = receiver.to.rsplit_once(':').unwrap();
+    let to = format!("[fe80::a0%ab-every0]:{port}");
+    let sent = run(&["send", path.to_str().unwrap(), "--insecure", "--to", &to]);
+    assert_eq!(sent.status.code(), Some(0), "{}", text(sent.stderr));
+    assert_eq!(receiver.names(), ["a"]);
+}
