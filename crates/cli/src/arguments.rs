@@ -7,13 +7,13 @@ mod lab;
 mod run;
 #[cfg(target_os = "linux")]
 mod testbed;
+mod transfer;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anabranch::PublicKey;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -27,10 +27,13 @@ pub(crate) use run::RunArguments;
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{TestbedArguments, TestbedDownArguments, TestbedUpArguments, TestbedVerb};
 
+pub(crate) use transfer::{RecvArguments, SendArguments};
+
+use transfer::{RECV_EXAMPLES, SEND_EXAMPLES};
+
 use crate::output::{Output, remark};
 use crate::parse::{
-    LocalAddresses, Origins, PeerAddresses, ShapedPath, parse_duration, parse_from, parse_key, parse_listen,
-    parse_path, parse_size, parse_to,
+    Origins, PeerAddresses, ShapedPath, parse_duration, parse_from, parse_path, parse_size, parse_to,
 };
 use crate::settings::{Choices, Settings};
 
@@ -64,43 +67,6 @@ Examples:
   anabranch trace flow big.pcapng --from 2s --to 2500ms --svg loss.svg
 
 More examples and exit codes: `anabranch trace <COMMAND> --help`";
-
-const SEND_EXAMPLES: &str = "\
-Examples:
-  anabranch send big.iso --to 192.0.2.1
-          to one address; the receiver announces its other addresses
-  anabranch send big.iso --to 192.0.2.1,198.51.100.1
-          to both addresses of a server at once
-  anabranch send big.iso --to server.example:9900 --from 192.168.1.5,10.0.0.7
-          over both uplinks of this host
-  tar c folder | anabranch send - --name folder.tar --to 192.0.2.1
-          from a pipe
-  anabranch send big.iso --to AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=@192.0.2.1
-          to the holder of this key, as the receiver prints it
-  anabranch send big.iso --to 192.0.2.1 --insecure
-          in the clear, where the path itself is trusted
-
-Everything is encrypted. The first time, the program asks whether the receiver's key is right; it remembers the key in known_peers in ~/.config/anabranch, and then accepts no other.
-The receiver confirms the SHA-256 of the stored file: exit code 0 means that the file is stored.
-Exit codes: 0 stored, 1 not stored or not confirmed, 2 invalid arguments, 130 interrupted.";
-
-const RECV_EXAMPLES: &str = "\
-Examples:
-  anabranch recv downloads
-          receive files at all addresses of this host, port 9899, until Ctrl-C
-  anabranch recv --once --listen 192.0.2.1,198.51.100.1 .
-          receive one file over these two addresses
-  anabranch recv --key server.key --allow AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8= downloads
-          under this key, from the holder of that key only
-  anabranch recv --json --max-size 1GB downloads
-          with output for programs
-  anabranch recv --max-transfers 4 --idle-timeout 10s downloads
-          four files at once; further senders wait, and take the slots of transfers without progress
-
-A file gets its name only when it is complete, on the disk and matches the sender's SHA-256. Existing files are not overwritten without --force: their senders are refused before they send data.
-Every host that can reach the port can send files: restrict access with --allow, or with --listen and a firewall.
-Everything is encrypted, under a key that is kept as receiver.key in ~/.config/anabranch; the line that `recv` prints tells senders this key.
-Exit codes: 0 stored (--once), 1 failed, 2 invalid arguments, 130 interrupted.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -275,114 +241,6 @@ impl Verb {
             Self::Genkey | Self::Pubkey | Self::Completions { .. } | Self::Manual { .. } => Output::default(),
         }
     }
-}
-
-/// Arguments of `recv`.
-#[derive(Args, Debug)]
-pub(crate) struct RecvArguments {
-    /// Existing folder to store files in
-    #[arg(value_name = "DIR")]
-    pub(crate) folder: PathBuf,
-
-    /// Addresses to listen on, default port 9899 [default: all addresses of this host]
-    #[arg(long, value_name = "IP[:PORT],...", value_parser = parse_listen)]
-    pub(crate) listen: Option<LocalAddresses>,
-
-    /// Prove who this host is by the private key in this file (see genkey) [default: a key that is made once and kept]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) key: Option<PathBuf>,
-
-    /// Refuse senders with other public keys than these [default: everyone may send]
-    #[arg(long, value_name = "KEY", value_parser = parse_key)]
-    pub(crate) allow: Vec<PublicKey>,
-
-    /// Receive in the clear, from senders that do so too: others can read and change what arrives
-    #[arg(long, conflicts_with_all = ["key", "allow"])]
-    pub(crate) insecure: bool,
-
-    /// Exit after the first transfer
-    #[arg(long)]
-    pub(crate) once: bool,
-
-    /// Overwrite existing files
-    #[arg(long)]
-    pub(crate) force: bool,
-
-    /// Reject larger files
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub(crate) max_size: Option<u64>,
-
-    /// Abort a transfer when no packet arrives from the sender for this long
-    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_duration)]
-    pub(crate) timeout: Duration,
-
-    /// Receive this many files at once; further senders wait
-    #[arg(long, value_name = "N", default_value = "64")]
-    pub(crate) max_transfers: NonZeroUsize,
-
-    /// Receive this many files at once from one IPv4 address or IPv6 network of 64 bits
-    #[arg(long, value_name = "N", default_value = "16")]
-    pub(crate) max_per_source: NonZeroUsize,
-
-    /// End a transfer that makes no progress for this long while other senders wait
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
-    pub(crate) idle_timeout: Duration,
-
-    #[command(flatten)]
-    pub(crate) settings: Settings,
-
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
-/// Arguments of `send`.
-#[derive(Args, Debug)]
-pub(crate) struct SendArguments {
-    /// File to send, or - for standard input
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-
-    /// Addresses of the receiver, default port 9899, and the public key that it must have [default: the key it had before]
-    #[arg(long, value_name = "[KEY@]HOST[:PORT],...", value_parser = parse_to)]
-    pub(crate) to: PeerAddresses,
-
-    /// Prove who this host is by the private key in this file (see genkey) [default: a new key each time]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) key: Option<PathBuf>,
-
-    /// Trust a receiver whose key is not known yet, and remember its key [default: ask, if there is a terminal]
-    #[arg(long)]
-    pub(crate) accept_new: bool,
-
-    /// Send in the clear, to a receiver that receives so: others can read and change what is sent
-    #[arg(long, conflicts_with_all = ["key", "accept_new"])]
-    pub(crate) insecure: bool,
-
-    /// Uplinks to send from: local addresses or devices [default: all devices with a default route]
-    #[arg(long, value_name = "IP[:PORT]|DEVICE,...", value_parser = parse_from)]
-    pub(crate) from: Option<Origins>,
-
-    /// File name at the receiver [default: the name of the file]
-    #[arg(long, required_if_eq("file", "-"))]
-    pub(crate) name: Option<String>,
-
-    /// Abort when no packet arrives from the receiver for this long
-    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_duration)]
-    pub(crate) timeout: Duration,
-
-    /// Abort when packets arrive from the receiver but it acknowledges no data for this long
-    #[arg(long, value_name = "TIME", default_value = "120s", value_parser = parse_duration)]
-    pub(crate) progress_timeout: Duration,
-
-    /// Write an event log (docs/event-log.md) to this file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) log: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) settings: Settings,
-
-    #[command(flatten)]
-    pub(crate) output: Output,
 }
 
 /// Arguments of `check`.
