@@ -161,10 +161,10 @@ pub(crate) struct Arguments {
 /// Verbs of the program.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
-    /// Receive files
+    /// Receive files and folders
     #[command(after_help = RECV_EXAMPLES)]
     Recv(RecvArguments),
-    /// Send a file
+    /// Send files and folders
     #[command(after_help = SEND_EXAMPLES)]
     Send(SendArguments),
     /// Test each uplink of this host against a receiver
@@ -226,7 +226,7 @@ pub(crate) enum Verb {
 impl Verb {
     pub(crate) fn output(&self) -> Output {
         match self {
-            Self::Recv(arguments) => arguments.output,
+            Self::Recv(arguments) => arguments.output.aside(arguments.is_to_output()),
             Self::Send(arguments) => arguments.output,
             Self::Check(arguments) => arguments.output,
             Self::Demo(arguments) => arguments.output,

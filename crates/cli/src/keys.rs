@@ -19,6 +19,9 @@ use crate::parse::PeerAddresses;
 /// Name of a receiver's private key in the folder of the program's configuration.
 const RECEIVER_KEY: &str = "receiver.key";
 
+/// Name of the file with the secret that names this user's transfers.
+const TRANSFER_SECRET: &str = "transfer.secret";
+
 /// Keys of a receiver.
 #[derive(Debug)]
 pub(crate) enum ReceiverKeys {
@@ -201,6 +204,16 @@ fn own_key() -> Result<(PrivateKey, Option<String>), Failure> {
             Ok((PrivateKey::generate().map_err(Failure::work)?, Some(warning)))
         }
         Err(other) => Err(other),
+    }
+}
+
+/// The secret from which the ids of this user's transfers are derived, so that nobody else can go on with them; made the first time.
+/// `None` if it cannot be kept.
+pub(crate) fn transfer_secret() -> Option<String> {
+    let file = folder().ok()?.join(TRANSFER_SECRET);
+    match fs::read_to_string(&file) {
+        Ok(secret) => Some(secret).filter(|secret| secret.len() >= 32),
+        Err(_) => make(&file).ok().map(|key| format!("{}\n", key.to_base64())),
     }
 }
 

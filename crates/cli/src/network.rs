@@ -89,8 +89,38 @@ pub(crate) async fn connect(
     patience: Duration,
     keys: &SenderKeys,
 ) -> Result<Guarded, Failure> {
-    let peer = named(remotes);
-    match endpoint.connect(remotes).await {
+    let connected = try_connect(endpoint, remotes, patience, keys).await;
+    connected.map_err(|unconnected| unconnected.failure)
+}
+
+/// Why there is no association.
+#[derive(Debug)]
+pub(crate) struct Unconnected {
+    pub(crate) failure: Failure,
+    /// Whether the receiver may be there later.
+    pub(crate) is_absent: bool,
+}
+
+/// As [`connect`].
+pub(crate) async fn try_connect(
+    endpoint: &Endpoint,
+    remotes: &[SocketAddr],
+    patience: Duration,
+    keys: &SenderKeys,
+) -> Result<Guarded, Unconnected> {
+    let connected = endpoint.connect(remotes).await;
+    let is_absent = matches!(connected, Err(ConnectError::Refused | ConnectError::NoAnswer));
+    let connected = explained(connected, &named(remotes), patience, keys);
+    connected.map_err(|failure| Unconnected { failure, is_absent })
+}
+
+fn explained(
+    connected: Result<Association, ConnectError>,
+    peer: &str,
+    patience: Duration,
+    keys: &SenderKeys,
+) -> Result<Guarded, Failure> {
+    match connected {
         Ok(association) => Ok(Guarded(association)),
         Err(ConnectError::Refused) => Err(Failure::Work(format!(
             "nothing listens at {peer}: the host says that the port is closed; start `anabranch recv` there, or check the \

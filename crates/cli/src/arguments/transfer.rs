@@ -4,13 +4,13 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anabranch::PublicKey;
+use anabranch::{PublicKey, Rate};
 use clap::Args;
 
 use crate::output::Output;
 use crate::parse::{
-    LocalAddresses, Origins, PeerAddresses, parse_duration, parse_from, parse_key, parse_listen, parse_size,
-    parse_to,
+    LocalAddresses, Origins, PeerAddresses, parse_duration, parse_from, parse_key, parse_listen, parse_rate,
+    parse_size, parse_to,
 };
 use crate::settings::Settings;
 
@@ -22,15 +22,21 @@ Examples:
           to both addresses of a server at once
   anabranch send big.iso --to server.example:9900 --from 192.168.1.5,10.0.0.7
           over both uplinks of this host
-  tar c folder | anabranch send - --name folder.tar --to 192.0.2.1
+  anabranch send photos notes.txt --to 192.0.2.1 --retry 1h
+          a folder and a file, over outages of up to an hour
+  pg_dump app | anabranch send - --name app.sql --to 192.0.2.1
           from a pipe
+  anabranch send photos --to 192.0.2.1 --dry-run
+          print what would be sent
   anabranch send big.iso --to AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=@192.0.2.1
           to the holder of this key, as the receiver prints it
   anabranch send big.iso --to 192.0.2.1 --insecure
           in the clear, where the path itself is trusted
 
 Everything is encrypted. The first time, the program asks whether the receiver's key is right; it remembers the key in known_peers in ~/.config/anabranch, and then accepts no other.
-The receiver confirms the SHA-256 of the stored file: exit code 0 means that the file is stored.
+Folders are sent with everything in them: permissions, times, symbolic links as links, holes of sparse files as holes. Not sent: owners, hard links as such, devices, sockets and pipes.
+The same command after an interruption goes on where it was, if the receiver stores in the same folder; every file is verified as a whole.
+The receiver confirms the SHA-256 of each stored file: exit code 0 means that everything is stored.
 Exit codes: 0 stored, 1 not stored or not confirmed, 2 invalid arguments, 130 interrupted.";
 
 pub(super) const RECV_EXAMPLES: &str = "\
@@ -41,12 +47,16 @@ Examples:
           receive one file over these two addresses
   anabranch recv --key server.key --allow AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8= downloads
           under this key, from the holder of that key only
+  anabranch recv - > big.iso
+          receive one file and write it to standard output; exit code 0 means that it is complete and verified
   anabranch recv --json --max-size 1GB downloads
           with output for programs
   anabranch recv --max-transfers 4 --idle-timeout 10s downloads
           four files at once; further senders wait, and take the slots of transfers without progress
 
-A file gets its name only when it is complete, on the disk and matches the sender's SHA-256. Existing files are not overwritten without --force: their senders are refused before they send data.
+Everything gets its name only when it is complete, on the disk and matches the sender's SHA-256. Existing files are not overwritten and existing folders not added to without --force: their senders are refused.
+What an interrupted transfer has left is in a hidden folder, .anabranch-*.part; its sender goes on there.
+Permissions are those at the sender, as far as the umask lets them. Symbolic links are made if they stay within what is sent.
 Every host that can reach the port can send files: restrict access with --allow, or with --listen and a firewall.
 Everything is encrypted, under a key that is kept as receiver.key in ~/.config/anabranch; the line that `recv` prints tells senders this key.
 Exit codes: 0 stored (--once), 1 failed, 2 invalid arguments, 130 interrupted.";
@@ -54,7 +64,7 @@ Exit codes: 0 stored (--once), 1 failed, 2 invalid arguments, 130 interrupted.";
 /// Arguments of `recv`.
 #[derive(Args, Debug)]
 pub(crate) struct RecvArguments {
-    /// Existing folder to store files in
+    /// Existing folder to store files and folders in, or - to write one file to standard output
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
 
@@ -78,11 +88,19 @@ pub(crate) struct RecvArguments {
     #[arg(long)]
     pub(crate) once: bool,
 
-    /// Overwrite existing files
+    /// Overwrite existing files, and add to existing folders
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// Reject larger files
+    /// Make symbolic links that lead out of what is sent, too
+    #[arg(long)]
+    pub(crate) all_links: bool,
+
+    /// Remove what an interrupted transfer has left after this long
+    #[arg(long, value_name = "TIME", default_value = "168h", value_parser = parse_duration)]
+    pub(crate) keep_partial: Duration,
+
+    /// Reject larger transfers
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_size: Option<u64>,
 
@@ -109,12 +127,19 @@ pub(crate) struct RecvArguments {
     pub(crate) output: Output,
 }
 
+impl RecvArguments {
+    /// Whether the file goes to standard output.
+    pub(crate) fn is_to_output(&self) -> bool {
+        self.folder.as_os_str() == "-"
+    }
+}
+
 /// Arguments of `send`.
 #[derive(Args, Debug)]
 pub(crate) struct SendArguments {
-    /// File to send, or - for standard input
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    /// Files and folders to send, or - for standard input
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
 
     /// Addresses of the receiver, default port 9899, and the public key that it must have [default: the key it had before]
     #[arg(long, value_name = "[KEY@]HOST[:PORT],...", value_parser = parse_to)]
@@ -136,9 +161,21 @@ pub(crate) struct SendArguments {
     #[arg(long, value_name = "IP[:PORT]|DEVICE,...", value_parser = parse_from)]
     pub(crate) from: Option<Origins>,
 
-    /// File name at the receiver [default: the name of the file]
-    #[arg(long, required_if_eq("file", "-"))]
+    /// Name at the receiver, of the only file or folder [default: its name]
+    #[arg(long, required_if_eq("paths", "-"))]
     pub(crate) name: Option<String>,
+
+    /// Print what would be sent, and send nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Send the files at this rate at most
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    pub(crate) limit_rate: Option<Rate>,
+
+    /// If the receiver is lost or not there, try again until nothing more has arrived for this long
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) retry: Option<Duration>,
 
     /// Abort when no packet arrives from the receiver for this long
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_duration)]

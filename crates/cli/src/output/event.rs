@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Serialize, Serializer};
 
 use super::paths::PathReport;
-use crate::transfer::Digest;
+use crate::transfer::{Digest, Kind};
 
 /// JSON is UTF-8; file names need not be.
 fn as_shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
@@ -42,6 +42,39 @@ pub(crate) enum Event<'a> {
         peer: SocketAddr,
         #[serde(skip_serializing_if = "Option::is_none")]
         size: Option<u64>,
+        /// Number of files, folders and links.
+        entries: u64,
+    },
+    /// An entry that would be sent (`--dry-run`).
+    Planned {
+        path: &'a str,
+        kind: Kind,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        size: Option<u64>,
+    },
+    /// Everything that would be sent (`--dry-run`).
+    Plan {
+        files: u64,
+        entries: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        size: Option<u64>,
+    },
+    /// A file was sent, or is complete at the receiver.
+    File {
+        transfer: u64,
+        path: &'a str,
+        size: u64,
+        /// Bytes that were there before.
+        from: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sha256: Option<Digest>,
+    },
+    /// The connection was lost, and the sender is going to make another (`--retry`).
+    Retry {
+        transfer: u64,
+        message: &'a str,
+        /// Time until then.
+        seconds: f64,
     },
     /// Progress, at regular intervals.
     Progress(&'a Progress),
@@ -58,14 +91,19 @@ pub(crate) enum Event<'a> {
         /// Number of times that this change occurred since it was reported last.
         count: u64,
     },
-    /// The receiver has stored and verified the file.
+    /// The receiver has stored and verified everything.
     Stored {
         transfer: u64,
         name: &'a str,
-        #[serde(serialize_with = "as_shown")]
-        file: &'a Path,
+        files: u64,
         size: u64,
-        sha256: Digest,
+        entries: &'a [StoredReport],
+        /// Path of the only entry.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        file: Option<&'a str>,
+        /// Digest of the only file.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sha256: Option<Digest>,
     },
     /// A transfer is complete.
     Summary(&'a Summary),
@@ -107,6 +145,17 @@ pub(crate) enum Event<'a> {
     },
 }
 
+/// A file or folder that was stored.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct StoredReport {
+    pub(crate) name: String,
+    /// Its path; JSON is UTF-8, names of folders need not be.
+    pub(crate) file: String,
+    pub(crate) kind: Kind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sha256: Option<Digest>,
+}
+
 /// Result of the test of one uplink.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct UplinkReport {
@@ -132,7 +181,7 @@ pub(crate) struct UplinkReport {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Progress {
     pub(crate) transfer: u64,
-    /// Bytes of the file acknowledged (sender) or received (receiver).
+    /// Bytes of the files acknowledged (sender) or received (receiver), also in earlier sessions.
     pub(crate) bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) size: Option<u64>,
@@ -148,8 +197,13 @@ pub(crate) struct Summary {
     /// `send` or `recv`
     pub(crate) role: &'static str,
     pub(crate) name: String,
+    pub(crate) files: u64,
     pub(crate) size: u64,
-    pub(crate) sha256: Digest,
+    /// Bytes of them that were there before this session.
+    pub(crate) resumed_bytes: u64,
+    /// Digest of the only file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sha256: Option<Digest>,
     /// Time from the start (for a sender, the first packet of the handshake) to the confirmation.
     pub(crate) seconds: f64,
     pub(crate) goodput_bit_s: f64,

@@ -20,6 +20,7 @@ const WARNING: (&str, AnsiColor) = ("warning", AnsiColor::Yellow);
 #[derive(Debug)]
 pub(super) struct Human {
     quiet: bool,
+    aside: bool,
     /// Progress bars, if standard error is a terminal.
     bars: Option<Bars>,
     /// Whether standard error is a terminal with colours, and the user does not object (`NO_COLOR`).
@@ -28,10 +29,12 @@ pub(super) struct Human {
 }
 
 impl Human {
-    pub(super) fn new(quiet: bool) -> Self {
+    /// With `aside`, results go to standard error.
+    pub(super) fn new(quiet: bool, aside: bool) -> Self {
         let wanted = !quiet && std::io::stderr().is_terminal();
         Self {
             quiet,
+            aside,
             bars: wanted.then(Bars::default),
             has_colors: AutoStream::choice(&std::io::stderr()) != ColorChoice::Never,
             lines: Lines::default(),
@@ -41,6 +44,7 @@ impl Human {
     fn line(&self, text: &str) {
         match &self.bars {
             _ if self.quiet => {}
+            _ if self.aside => self.remark(text),
             // The progress bars share the terminal, so they are hidden while the line is printed.
             Some(bars) if std::io::stdout().is_terminal() => bars.suspend(|| {
                 let mut out = std::io::stdout().lock();
@@ -168,7 +172,6 @@ fn short_text(event: &Event<'_>) -> Option<String> {
             count,
             ..
         } => format!("  {local} -> {remote}: {change}{}", times(*count)),
-        Event::Stored { file, .. } => format!("stored {}", file.display()),
         Event::Run { run, size, .. } => format!("{run}: {} ...", bytes_text(*size)),
         Event::Cut { path } => format!("  path {path} is cut"),
         Event::Demo {
@@ -180,7 +183,11 @@ fn short_text(event: &Event<'_>) -> Option<String> {
         } => {
             format!("\n{}\n{note}\n\n{verdict}", table(rows, *sum_of_single_bit_s))
         }
+        Event::Planned { .. } | Event::Plan { .. } | Event::Retry { .. } | Event::Stored { .. } => {
+            return files_event_text(event);
+        }
         Event::Connected { .. }
+        | Event::File { .. }
         | Event::Progress(_)
         | Event::Summary(_)
         | Event::Row { .. }
@@ -221,6 +228,37 @@ fn uplink_text(report: &UplinkReport) -> String {
     text
 }
 
+/// Text of events about what is sent and stored.
+fn files_event_text(event: &Event<'_>) -> Option<String> {
+    Some(match event {
+        Event::Planned { path, size, .. } => {
+            let size = size.map_or_else(String::new, |size| format!(", {}", bytes_text(size)));
+            format!("would send {}{size}", printable(path))
+        }
+        Event::Plan { files, size, .. } => {
+            let size = size.map_or_else(|| "unknown size".into(), bytes_text);
+            format!("would send {}, {size}", files_text(*files))
+        }
+        Event::Retry { message, seconds, .. } => {
+            format!("{}; trying again in {seconds:.0} s", printable(message))
+        }
+        Event::Stored { entries, .. } => {
+            let lines = entries
+                .iter()
+                .map(|entry| format!("stored {}", printable(&entry.file)));
+            lines.collect::<Vec<_>>().join("\n")
+        }
+        _ => return None,
+    })
+}
+
+fn files_text(files: u64) -> String {
+    match files {
+        1 => "1 file".to_owned(),
+        _ => format!("{files} files"),
+    }
+}
+
 fn size_text(size: u64) -> String {
     match size {
         0 => "an empty file".to_owned(),
@@ -251,12 +289,17 @@ fn summary_text(summary: &Summary) -> String {
         0 => String::new(),
         _ => format!(" in {seconds:.2} s, {}", rate_text(*goodput_bit_s)),
     };
-    let mut text = format!(
-        "{verb} {}: {}{rate}, SHA-256 {}",
-        printable(name),
-        size_text(*size),
-        summary.sha256
-    );
+    let what = match (summary.sha256, summary.files) {
+        (Some(_), _) => size_text(*size),
+        (None, files) => format!("{}, {}", files_text(files), bytes_text(*size)),
+    };
+    let mut text = format!("{verb} {}: {what}{rate}", printable(name));
+    if summary.resumed_bytes > 0 {
+        text += &format!(", {} of it before", bytes_text(summary.resumed_bytes));
+    }
+    if let Some(sha256) = summary.sha256 {
+        text += &format!(", SHA-256 {sha256}");
+    }
     let all: u64 = summary.paths.iter().map(PathReport::carried).sum();
     for path in &summary.paths {
         let carried = path.carried();

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-pub(crate) use event::{DemoRow, Event, Progress, Summary, UplinkReport};
+pub(crate) use event::{DemoRow, Event, Progress, StoredReport, Summary, UplinkReport};
 pub(crate) use observe::{Counter, Role, observe};
 pub(crate) use paths::{PathMonitor, PathReport, paths_since};
 pub(crate) use units::{bytes_text, rate_text};
@@ -50,6 +50,10 @@ pub(crate) struct Output {
     /// Print nothing but errors
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
+
+    /// Whether standard output is for data, so that results go to standard error.
+    #[arg(skip)]
+    aside: bool,
 }
 
 /// Output options of verbs that only print; they have no --quiet.
@@ -85,7 +89,16 @@ pub(crate) fn remark(text: impl fmt::Display) {
 impl Output {
     /// Options of verbs without --quiet.
     pub(crate) const fn of(json: bool) -> Self {
-        Self { json, quiet: false }
+        Self {
+            json,
+            quiet: false,
+            aside: false,
+        }
+    }
+
+    /// The same options, with results on standard error if `aside`.
+    pub(crate) const fn aside(self, aside: bool) -> Self {
+        Self { aside, ..self }
     }
 
     pub(crate) const fn is_json(self) -> bool {
@@ -100,7 +113,7 @@ impl Output {
         if self.json {
             Arc::new(Json::default())
         } else {
-            Arc::new(Human::new(self.quiet))
+            Arc::new(Human::new(self.quiet, self.aside))
         }
     }
 }

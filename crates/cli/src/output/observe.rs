@@ -1,6 +1,7 @@
 //! Observation of a running transfer: reports progress and path changes.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -26,7 +27,11 @@ pub(crate) struct Counter {
     pub(crate) transfer: u64,
     pub(crate) role: Role,
     /// Bytes given to the association by a sender, or received by a receiver.
-    pub(crate) bytes: AtomicU64,
+    pub(crate) bytes: Arc<AtomicU64>,
+    /// Bytes of them that were there before this session.
+    pub(crate) resumed: AtomicU64,
+    /// Bytes that had arrived at the end of the session.
+    pub(crate) confirmed: AtomicU64,
     size: Option<u64>,
     began: Instant,
 }
@@ -37,7 +42,9 @@ impl Counter {
         Self {
             transfer,
             role,
-            bytes: AtomicU64::new(0),
+            bytes: Arc::default(),
+            resumed: AtomicU64::new(0),
+            confirmed: AtomicU64::new(0),
             size,
             began,
         }
@@ -51,7 +58,7 @@ impl Counter {
         self.began.elapsed().as_secs_f64()
     }
 
-    /// Bytes of the file known to have arrived.
+    /// Bytes of the files known to have arrived.
     pub(crate) fn arrived(&self, association: &Association) -> u64 {
         let bytes = self.bytes.load(Ordering::Relaxed);
         match self.role {

@@ -8,16 +8,18 @@ use anabranch::{Association, Bytes, Message, ReceivedMessage, SendError, StreamI
 use serde::{Deserialize, Serialize};
 
 use super::digest::Digest;
+use super::entry::Entry;
 use super::error::Violation;
+use super::piece::HOLES;
 
 /// Protocol version of this program.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// Stream of the control messages; all other streams carry data.
 pub(crate) const CONTROL: StreamId = StreamId(0);
 
-/// Maximum length of a control message in bytes. A name of 255 bytes fits with any escaping.
-const LONGEST: usize = 4_096;
+/// Maximum length of a control message in bytes. A path and a target of 4,095 bytes fit with any escaping.
+const LONGEST: usize = 64 << 10;
 
 /// Maximum length of a reason sent to the peer, in characters.
 const LONGEST_REASON: usize = 400;
@@ -26,15 +28,46 @@ const LONGEST_REASON: usize = 400;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub(crate) enum Control {
-    /// The sender offers a file. Every version of the protocol starts with these fields.
+    /// The sender offers files and folders. Every version of the protocol starts with a version and a name.
     Offer {
         /// See [`VERSION`].
         version: u32,
-        /// Untrusted; see [`super::FileName`].
+        /// What is sent, for users. Untrusted.
         name: String,
-        /// Size in bytes; absent if the sender reads from a pipe and does not know it.
+        /// Number of entries.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        entries: Option<u64>,
+        /// Bytes of all files; absent if the sender reads from a pipe and does not know it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<u64>,
+        /// Bytes that the files take on a disk, if that is less.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        space: Option<u64>,
+        /// Identifies the transfer, if it can be resumed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+    },
+    /// The next entry; entries are numbered from zero.
+    Entry(Entry),
+    /// There are no more entries.
+    Done,
+    /// The receiver wants a file from this offset on.
+    Want {
+        /// Number of the entry.
+        file: u64,
+        from: u64,
+    },
+    /// The receiver has the entry.
+    Have {
+        /// Number of the entry.
+        file: u64,
+    },
+    /// The receiver leaves the entry out.
+    Skipped {
+        /// Number of the entry.
+        file: u64,
+        /// Human-readable reason.
+        reason: String,
     },
     /// The sender offers no file and requests the address under which the receiver sees it.
     Check {
@@ -56,24 +89,29 @@ pub(crate) enum Control {
         /// Number of other senders that wait before this one.
         ahead: u64,
     },
-    /// The receiver rejects the file or could not store it.
+    /// The receiver rejects the transfer or could not store it.
     Rejected {
         /// Human-readable reason.
         reason: String,
     },
-    /// The sender has sent the whole file.
+    /// The sender has sent a whole file.
     End {
+        /// Number of the entry.
+        file: u64,
         /// Size in bytes.
         size: u64,
         /// SHA-256 digest of the whole file.
         sha256: Digest,
     },
-    /// The receiver has stored the file on disk and verified this digest.
+    /// The receiver has stored everything on disk and verified all digests.
     Stored {
-        /// Name under which the file is stored.
-        name: String,
-        /// Digest computed from the received data.
-        sha256: Digest,
+        /// Number of files.
+        files: u64,
+        /// Bytes of all files.
+        size: u64,
+        /// Digest of the file, if it is the only entry.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sha256: Option<Digest>,
     },
     /// Keep-alive: the sender has nothing to send, because its disk or pipe is slow or it waits for the verdict.
     Alive,
@@ -112,12 +150,15 @@ pub(crate) enum Heard {
     Control(Control),
     /// Unparsed data; only receivers expect data.
     Data(Bytes),
+    /// Unparsed hole of a sparse file.
+    Hole(Bytes),
 }
 
 impl Heard {
     pub(crate) fn parse(message: ReceivedMessage) -> Result<Self, Violation> {
         match message.stream {
             CONTROL => Control::parse(&message.payload).map(Self::Control),
+            HOLES => Ok(Self::Hole(message.payload)),
             _ => Ok(Self::Data(message.payload)),
         }
     }
@@ -125,18 +166,38 @@ impl Heard {
 
 #[cfg(test)]
 mod tests {
+    use super::super::entry::{Kind, Time};
     use super::*;
+
+    fn entry(path: &str, target: Option<String>) -> Entry {
+        Entry {
+            path: path.into(),
+            kind: Kind::File,
+            size: Some(9),
+            target,
+            mode: Some(0o644),
+            modified: Some(Time(1_700_000_000, 5)),
+        }
+    }
 
     #[test]
     fn control_messages_match_the_document() {
         let offer = Control::Offer {
-            version: 1,
+            version: 2,
             name: "a.iso".into(),
+            entries: Some(1),
             size: Some(7),
+            space: None,
+            id: None,
         };
         assert_eq!(
             &offer.message().payload[..],
-            br#"{"type":"offer","version":1,"name":"a.iso","size":7}"#
+            br#"{"type":"offer","version":2,"name":"a.iso","entries":1,"size":7}"#
+        );
+        let entry = Control::Entry(entry("a/b", None));
+        assert_eq!(
+            &entry.message().payload[..],
+            br#"{"type":"entry","path":"a/b","kind":"file","size":9,"mode":420,"modified":[1700000000,5]}"#
         );
         assert_eq!(&Control::Alive.message().payload[..], br#"{"type":"alive"}"#);
         assert_eq!(
@@ -144,7 +205,10 @@ mod tests {
             Ok(Control::Offer {
                 version: 1,
                 name: "a".into(),
-                size: None
+                entries: None,
+                size: None,
+                space: None,
+                id: None,
             })
         );
     }
@@ -152,12 +216,26 @@ mod tests {
     #[test]
     fn control_messages_are_read_as_written() {
         let sha256 = super::super::digest::Hasher::default().finish();
-        let longest = "\u{1}".repeat(255);
+        let longest = "\u{1}".repeat(4_095);
         let all = [
             Control::Offer {
-                version: 1,
+                version: 2,
                 name: longest.clone(),
+                entries: Some(u64::MAX),
                 size: None,
+                space: Some(1),
+                id: Some("0".repeat(64)),
+            },
+            Control::Entry(entry(&longest, Some(longest.clone()))),
+            Control::Done,
+            Control::Want {
+                file: u64::MAX,
+                from: u64::MAX,
+            },
+            Control::Have { file: 0 },
+            Control::Skipped {
+                file: 0,
+                reason: "r".into(),
             },
             Control::Check { version: 1 },
             Control::Checked {
@@ -167,12 +245,14 @@ mod tests {
             Control::Waiting { ahead: u64::MAX },
             Control::rejected("\u{1}".repeat(10_000)),
             Control::End {
+                file: 3,
                 size: u64::MAX,
                 sha256,
             },
             Control::Stored {
-                name: longest,
-                sha256,
+                files: 1,
+                size: 7,
+                sha256: Some(sha256),
             },
             Control::Alive,
         ];
@@ -202,6 +282,6 @@ mod tests {
                 String::from_utf8_lossy(bytes)
             );
         }
-        assert_eq!(Control::parse(&[b' '; 4_097]), Err(Violation::LongControl));
+        assert_eq!(Control::parse(&[b' '; 65_537]), Err(Violation::LongControl));
     }
 }

@@ -7,7 +7,9 @@ use std::time::Duration;
 use anabranch::{CloseReason, RecvError, SendError};
 use thiserror::Error;
 
+use super::control::VERSION;
 use super::file_name::BadName;
+use super::tree_path::BadPath;
 use crate::output::bytes_text;
 
 /// How a peer broke the transfer protocol.
@@ -29,12 +31,31 @@ pub(crate) enum Violation {
     Scattered,
     #[error("the size differs from the one offered")]
     OtherSize,
+    #[error("a link has no target")]
+    Target,
 }
 
-/// Why a file was not sent, or is not known to be stored.
+/// Why something cannot be sent.
+#[derive(Debug, Error)]
+pub(crate) enum PlanError {
+    #[error("{0}")]
+    Source(#[from] SourceError),
+    #[error("{0:?}: {1}; give another name with --name")]
+    Name(String, BadName),
+    #[error("{}: {error}", path.display())]
+    Path { path: PathBuf, error: BadPath },
+    #[error("the name of {} is not valid UTF-8; rename it, or give a name with --name", .0.display())]
+    NotUtf8(PathBuf),
+    #[error("two of the paths are called {0}; send them one after the other")]
+    Twice(String),
+    #[error("a pipe can only be sent alone")]
+    Pipe,
+}
+
+/// Why files were not sent, or are not known to be stored.
 #[derive(Debug, Error)]
 pub(crate) enum SendFailure {
-    #[error("the receiver rejected the file: {0}")]
+    #[error("the receiver rejected it: {0}")]
     Rejected(String),
     #[error("{0}")]
     Source(#[from] SourceError),
@@ -46,21 +67,28 @@ pub(crate) enum SendFailure {
     Lost(#[from] Lost),
 }
 
-/// Why a file was not received.
+impl SendFailure {
+    /// Whether another attempt may succeed.
+    pub(crate) const fn is_lost(&self) -> bool {
+        matches!(self, Self::Lost(_))
+    }
+}
+
+/// Why files were not received.
 #[derive(Debug, Error)]
 pub(crate) enum ReceiveFailure {
     #[error(
-        "the sender speaks version {0} of the transfer protocol, we speak version 1; update the older side"
+        "the sender speaks version {0} of the transfer protocol, we speak version {VERSION}; update the older side"
     )]
     Version(u32),
     #[error("{0}; the sender can choose another with --name")]
     Name(#[from] BadName),
-    #[error("it has {size} bytes, and --max-size allows {limit}")]
-    TooLarge { size: u64, limit: u64 },
     #[error("{0} other senders from this address wait already")]
     Crowded(usize),
-    #[error("no part of the file arrived for {} s, and others waited; nothing was stored", .0.as_secs_f64())]
+    #[error("nothing of it arrived for {} s, and others waited; nothing was stored", .0.as_secs_f64())]
     Idle(Duration),
+    #[error("the sender has begun again; nothing was stored")]
+    Superseded,
     #[error("{0}")]
     Store(StoreError),
     #[error("the sender does not follow the transfer protocol: {0}")]
@@ -80,6 +108,13 @@ pub(crate) enum SourceError {
     Vanished,
 }
 
+impl SourceError {
+    pub(super) fn of(path: &Path, error: io::Error) -> Self {
+        let path = path.to_owned();
+        Self::Read { path, error }
+    }
+}
+
 /// Why a file could not be stored.
 #[derive(Debug, Error)]
 pub(crate) enum StoreError {
@@ -89,6 +124,18 @@ pub(crate) enum StoreError {
     NoSpace { folder: PathBuf, size: u64, free: u64 },
     #[error("{0} exists already; run with --force to replace files")]
     Exists(String),
+    #[error("it has {size} bytes, and --max-size allows {limit}")]
+    TooLarge { size: u64, limit: u64 },
+    #[error("{0}: {1}; the sender has to rename it")]
+    Path(String, BadPath),
+    #[error("{0} has a twin: this folder takes two of its names for the same one")]
+    Twin(String),
+    #[error("another receiver stores this transfer at the moment")]
+    InUse,
+    #[error("standard output takes one file only")]
+    OneFile,
+    #[error("cannot write to standard output: {0}")]
+    Output(io::Error),
     #[error("cannot write to {}: {error}", folder.display())]
     Write { folder: PathBuf, error: io::Error },
     #[error("what arrived has another SHA-256 than what was sent; the sender has to send it again")]
@@ -130,9 +177,26 @@ impl ReceiveFailure {
                 format!("the receiver cannot write the file: {}", error.kind())
             }
             Self::Store(StoreError::Abandoned) => "the receiver cannot write the file".into(),
-            Self::TooLarge { limit, .. } => format!("the receiver takes files of at most {limit} bytes"),
+            Self::Store(StoreError::TooLarge { limit, .. }) => {
+                format!("the receiver takes at most {limit} bytes")
+            }
+            Self::Store(StoreError::Output(_)) => "the receiver cannot write it on".into(),
+            Self::Store(StoreError::Path(path, error)) => format!("{path}: {error}; rename it"),
+            Self::Store(StoreError::Twin(path)) => {
+                format!("{path} has a twin: the receiver takes two of its names for the same one")
+            }
             other => other.to_string(),
         }
+    }
+}
+
+impl ReceiveFailure {
+    /// Whether the association is aborted without a verdict.
+    pub(super) const fn ends_at_once(&self) -> bool {
+        matches!(
+            self,
+            Self::Violation(_) | Self::Lost(_) | Self::Idle(_) | Self::Superseded
+        )
     }
 }
 
@@ -146,6 +210,21 @@ impl From<StoreError> for ReceiveFailure {
 }
 
 impl StoreError {
+    /// Whether what has arrived may be of use for another attempt.
+    pub(super) const fn can_resume(&self) -> bool {
+        match self {
+            Self::Full(_) | Self::Exists(_) | Self::Write { .. } | Self::InUse | Self::Abandoned => true,
+            Self::NoSpace { .. }
+            | Self::TooLarge { .. }
+            | Self::Path(..)
+            | Self::Twin(_)
+            | Self::OneFile
+            | Self::Output(_)
+            | Self::Corrupt
+            | Self::Violation(_) => false,
+        }
+    }
+
     pub(crate) fn write(folder: &Path, error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full(folder.to_owned()),

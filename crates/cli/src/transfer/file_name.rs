@@ -6,7 +6,7 @@ use std::fmt;
 use thiserror::Error;
 
 /// Maximum name length of common file systems, in bytes.
-const LONGEST: usize = 255;
+pub(super) const LONGEST: usize = 255;
 
 /// Reserved device names on Windows, with any extension and in any case.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
@@ -64,7 +64,8 @@ impl FileName {
         }
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    #[cfg(test)]
+    fn as_str(&self) -> &str {
         &self.0
     }
 }

@@ -1,25 +1,37 @@
-//! File transfer protocol. How is a file transferred from one end to the other? Over one association; see
+//! File transfer protocol. How are files and folders transferred from one end to the other? Over one association; see
 //! docs/transfer-protocol.md.
 
+mod beneath;
 mod control;
 mod digest;
+mod entry;
 mod error;
 mod file_name;
 mod liveness;
+mod pace;
+mod part;
 mod piece;
+mod plan;
+mod reader;
 mod receiver;
 mod sender;
-mod source;
+mod staging;
 mod store;
+mod storing;
+mod tree_path;
 mod writer;
 
 pub(crate) use digest::Digest;
+pub(crate) use entry::Kind;
 pub(crate) use error::ReceiveFailure;
-pub(crate) use file_name::{FileName, is_invisible};
+pub(crate) use file_name::is_invisible;
+pub(crate) use pace::Pace;
 pub(crate) use piece::LONGEST_MESSAGE;
+pub(crate) use plan::{Plan, Planned};
 pub(crate) use receiver::{
-    Queued, Receiving, Request, conclude_receiving, hear_offer, receive_file, wait_for_turn,
+    Offer, Queued, Receiving, Request, conclude_receiving, hear_offer, receive, wait_for_turn,
 };
-pub(crate) use sender::{Sending, acknowledged, address_seen, conclude_sending, send_file};
-pub(crate) use source::Source;
-pub(crate) use store::{Folder, StoredFile};
+pub(crate) use sender::{Note, Sending, acknowledged, address_seen, conclude_sending, send};
+pub(crate) use staging::remove_old;
+pub(crate) use store::{Folder, StoredTransfer};
+pub(crate) use storing::Reply;

@@ -1,30 +1,39 @@
-//! Receiver. How is a file received? Check the offer, write each piece at its offset, and send the verdict.
+//! Receiver. How are files received? Check the offer, answer each entry, pass everything to the writer, and send the verdict.
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use anabranch::Association;
-use tokio::time::timeout;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::control::{Control, Heard, VERSION};
-use super::digest::Digest;
-use super::error::{Lost, ReceiveFailure, Violation};
+use super::error::{Lost, ReceiveFailure, StoreError, Violation};
 use super::file_name::FileName;
 use super::liveness::silence;
-use super::piece::Piece;
-use super::store::{Folder, PartFile, StoredFile};
+use super::piece::{Hole, Piece};
+use super::staging::Staging;
+use super::store::{Folder, StoredTransfer};
+use super::storing::{Announced, Order, Reply, Storing};
 use super::writer::Writer;
 
 /// Maximum time for the sender to end the association after the verdict.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// Maximum time for a former session of the same transfer to end.
+const HANDOVER: Duration = Duration::from_secs(10);
+
+/// Interval at which a former session is looked for.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// Limits and options of a receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiving {
     pub(crate) folder: Folder,
-    /// Maximum file size in bytes.
+    /// Maximum size of a transfer in bytes.
     pub(crate) max_size: u64,
     /// Maximum time without a packet from the peer.
     pub(crate) patience: Duration,
@@ -32,15 +41,19 @@ pub(crate) struct Receiving {
     pub(crate) buffer: u64,
 }
 
-/// An accepted offer.
+/// An offer.
 #[derive(Clone, Debug)]
 pub(crate) struct Offer {
-    pub(crate) name: FileName,
-    /// Size in bytes; absent if the sender does not know it yet.
+    /// The name of what is sent, for users. Nobody has checked it.
+    pub(crate) title: String,
+    pub(crate) entries: u64,
+    /// Bytes of all files; absent if the sender does not know it yet.
     pub(crate) size: Option<u64>,
+    /// Identifies the transfer, if it can be resumed.
+    pub(crate) id: Option<String>,
 }
 
-/// A sender that may send its file as soon as the receiver accepts.
+/// A sender that may send as soon as the receiver accepts.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) offer: Offer,
@@ -59,7 +72,7 @@ pub(crate) trait Queued {
 
 /// Receives the offer of a sender; `None` if the sender only checks whether it reaches this host, and was answered.
 ///
-/// `on_offer` gets the name, which nobody has checked yet.
+/// `on_offer` gets the title, which nobody has checked yet.
 ///
 /// # Errors
 ///
@@ -137,30 +150,52 @@ pub(crate) async fn wait_for_turn(
     }
 }
 
-/// Receives the one file of an association. Call [`conclude_receiving`] afterwards, whatever the result.
+/// Receives the transfer of an association. Call [`conclude_receiving`] afterwards, whatever the result.
 ///
-/// `received` counts the received bytes of the file; `on_begin` is called when it can be stored.
+/// `received` counts the bytes that have arrived, now or in an earlier session; `on_begin` is called when they can be stored, and
+/// `on_note` with everything that users may want to know.
 ///
 /// # Errors
 ///
-/// See [`ReceiveFailure`]; the partial file has been deleted by then.
-pub(crate) async fn receive_file(
+/// See [`ReceiveFailure`]; what arrived has been deleted by then, unless the sender can go on with it.
+pub(crate) async fn receive(
     association: &Association,
     receiving: &Receiving,
     request: Request,
-    received: &AtomicU64,
+    received: Arc<AtomicU64>,
     on_begin: impl FnOnce(&Offer),
-) -> Result<StoredFile, ReceiveFailure> {
-    let mut writer = None;
+    on_note: impl Fn(Reply),
+) -> Result<StoredTransfer, ReceiveFailure> {
+    let Request { offer, early } = request;
+    let staging = staging_of(receiving, &offer).await?;
+    on_begin(&offer);
+    let announced = Announced {
+        entries: offer.entries,
+        size: offer.size,
+        max_size: receiving.max_size,
+    };
+    let (tell, replies) = mpsc::unbounded_channel();
+    let storing = Storing::begin(receiving.folder.clone(), staging, announced, tell, received);
+    let mut writer = Writer::start(storing);
     let result = tokio::select! {
-        result = transfer(association, receiving, request, (received, on_begin), &mut writer) => result,
+        result = transfer(association, receiving, early, (&mut writer, replies), on_note) => result,
         lost = silence(association, receiving.patience) => Err(lost.into()),
     };
-    match (result, writer) {
-        // The partial file is deleted before the failure is reported. If the file was already being finished, it counts
-        // as stored.
-        (Err(failure), Some(writer)) => writer.abandon().await.ok_or(failure),
-        (result, _) => result,
+    match result {
+        // The writer has ended before the failure is reported. If everything was stored already, the transfer is complete.
+        Err(failure) => writer.abandon().await.ok_or(failure),
+        stored => stored,
+    }
+}
+
+/// Opens the staging folder. A former session of the same transfer, whose sender was killed, is about to end.
+async fn staging_of(receiving: &Receiving, offer: &Offer) -> Result<Staging, ReceiveFailure> {
+    let until = Instant::now() + HANDOVER;
+    loop {
+        match Staging::open(&receiving.folder, offer.id.as_deref()) {
+            Err(StoreError::InUse) if Instant::now() < until => sleep(LOOK).await,
+            opened => return Ok(opened?),
+        }
     }
 }
 
@@ -169,16 +204,17 @@ pub(crate) async fn receive_file(
 pub(crate) async fn conclude_receiving(
     association: &Association,
     patience: Duration,
-    result: &Result<StoredFile, ReceiveFailure>,
-) {
-    let verdict = match result {
+    result: Result<StoredTransfer, ReceiveFailure>,
+) -> Result<(), ReceiveFailure> {
+    let verdict = match &result {
         Ok(stored) => Control::Stored {
-            name: stored.name.to_string(),
-            sha256: stored.digest,
+            files: stored.files,
+            size: stored.size,
+            sha256: stored.digest(),
         },
-        Err(failure @ (ReceiveFailure::Violation(_) | ReceiveFailure::Lost(_) | ReceiveFailure::Idle(_))) => {
+        Err(failure) if failure.ends_at_once() => {
             association.abort(&failure.told());
-            return;
+            return result.map(drop);
         }
         Err(failure) => Control::rejected(failure.told()),
     };
@@ -187,6 +223,12 @@ pub(crate) async fn conclude_receiving(
         told = told => told,
         _ = silence(association, patience) => false,
     };
+    let result = result.map(|stored| {
+        // The sender knows: nothing has to be remembered for another attempt.
+        if told {
+            stored.staging.discard();
+        }
+    });
     let farewell = async {
         // Discard data that still arrive.
         while let Ok(Some(_)) = association.recv().await {}
@@ -195,96 +237,101 @@ pub(crate) async fn conclude_receiving(
     if !told || timeout(FAREWELL, farewell).await.is_err() {
         association.abort("the transfer is over");
     }
+    result
 }
 
 async fn transfer(
     association: &Association,
     receiving: &Receiving,
-    request: Request,
-    (received, on_begin): (&AtomicU64, impl FnOnce(&Offer)),
-    writer: &mut Option<Writer>,
-) -> Result<StoredFile, ReceiveFailure> {
-    let Request { offer, mut early } = request;
-    let part = PartFile::create(receiving.folder.clone(), offer.name.clone())?;
-    on_begin(&offer);
+    mut early: Option<Heard>,
+    (writer, mut replies): (&mut Writer, UnboundedReceiver<Reply>),
+    on_note: impl Fn(Reply),
+) -> Result<StoredTransfer, ReceiveFailure> {
     // If the association has ended, the next send reports the reason.
     let _ = association.set_receive_buffer(receiving.buffer);
     Control::Accept { version: VERSION }
         .send(association)
         .await
         .map_err(Lost::from)?;
-    let writer = writer.insert(Writer::start(part));
-    let mut end: Option<(u64, Digest)> = None;
-    let mut arrived = 0;
     loop {
-        if let Some((size, digest)) = end.filter(|(size, _)| *size == arrived) {
-            return Ok(writer.finish(size, digest).await?);
-        }
         let heard = match early.take() {
             Some(heard) => heard,
             None => tokio::select! {
+                // The writer tells everything before it ends.
+                biased;
+                Some(reply) = replies.recv() => {
+                    match reply {
+                        // A sender that does not read its answers is not read either.
+                        Reply::Say(control) => control.send(association).await.map_err(Lost::from)?,
+                        note => on_note(note),
+                    }
+                    continue;
+                }
+                ended = writer.end() => {
+                    while let Ok(reply) = replies.try_recv() {
+                        on_note(reply);
+                    }
+                    return Ok(ended?);
+                }
                 heard = next(association) => heard?,
-                error = writer.failure() => return Err(error.into()),
             },
         };
-        match heard {
-            Heard::Data(payload) => {
-                let piece = Piece::parse(payload)?;
-                let limit = end
-                    .map(|(size, _)| size)
-                    .or(offer.size)
-                    .unwrap_or(receiving.max_size);
-                check_end(&piece, limit, receiving.max_size)?;
-                arrived += piece.len();
-                received.store(arrived, Ordering::Relaxed);
-                writer.write(piece).await?;
-            }
-            Heard::Control(Control::End { size, sha256 }) if end.is_none() => {
-                if offer.size.is_some_and(|offered| offered != size) || size < arrived {
-                    return Err(Violation::OtherSize.into());
-                }
-                if size > receiving.max_size {
-                    let limit = receiving.max_size;
-                    return Err(ReceiveFailure::TooLarge { size, limit });
-                }
-                end = Some((size, sha256));
-            }
-            Heard::Control(Control::Alive) => {}
-            Heard::Control(_) => return Err(Violation::OutOfTurn.into()),
+        if let Some(order) = order_of(heard)? {
+            writer.order(order).await?;
         }
     }
 }
 
+/// What the writer is to do with a message; `None` for a keep-alive.
+fn order_of(heard: Heard) -> Result<Option<Order>, Violation> {
+    Ok(Some(match heard {
+        Heard::Data(payload) => Order::Piece(Piece::parse(payload)?),
+        Heard::Hole(payload) => Order::Hole(Hole::parse(payload)?),
+        Heard::Control(Control::Entry(entry)) => Order::Entry(entry),
+        Heard::Control(Control::End { file, size, sha256 }) => Order::End { file, size, sha256 },
+        Heard::Control(Control::Done) => Order::Done,
+        Heard::Control(Control::Alive) => return Ok(None),
+        Heard::Control(_) => return Err(Violation::OutOfTurn),
+    }))
+}
+
 /// Validates the first message and returns the offer.
 fn judge(first: Heard, receiving: &Receiving) -> Result<Offer, ReceiveFailure> {
-    let Heard::Control(Control::Offer { version, name, size }) = first else {
+    let Heard::Control(Control::Offer {
+        version,
+        name,
+        entries,
+        size,
+        space,
+        id,
+    }) = first
+    else {
         return Err(Violation::OutOfTurn.into());
     };
     if version != VERSION {
         return Err(ReceiveFailure::Version(version));
     }
-    let name = FileName::parse(&name)?;
+    let entries = entries.ok_or(Violation::UnknownControl)?;
+    if id.as_ref().is_some_and(|id| !(16..=64).contains(&id.len())) {
+        return Err(Violation::UnknownControl.into());
+    }
     if let Some(size) = size.filter(|size| *size > receiving.max_size) {
-        return Err(ReceiveFailure::TooLarge {
-            size,
-            limit: receiving.max_size,
-        });
+        let limit = receiving.max_size;
+        return Err(StoreError::TooLarge { size, limit }.into());
     }
-    receiving.folder.check(&name)?;
-    receiving.folder.check_space(size.unwrap_or(0))?;
-    Ok(Offer { name, size })
-}
-
-/// A piece beyond the announced end is a protocol violation; one beyond our own limit is rejected as too large.
-fn check_end(piece: &Piece, announced: u64, max_size: u64) -> Result<(), ReceiveFailure> {
-    match piece.range().end {
-        end if end <= announced => Ok(()),
-        end if announced == max_size => Err(ReceiveFailure::TooLarge {
-            size: end,
-            limit: max_size,
-        }),
-        _ => Err(Violation::PieceBeyondEnd.into()),
+    if entries == 1 {
+        // Other names are checked when they come, because there may be any number.
+        FileName::parse(&name)?;
     }
+    let staged = id.as_deref().map_or(0, |id| receiving.folder.staged(id));
+    let needed = space.or(size).unwrap_or(0);
+    receiving.folder.check_space(needed.saturating_sub(staged))?;
+    Ok(Offer {
+        title: name,
+        entries,
+        size,
+        id,
+    })
 }
 
 async fn next(association: &Association) -> Result<Heard, ReceiveFailure> {

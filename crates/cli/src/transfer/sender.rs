@@ -1,132 +1,280 @@
-//! Sender. How is a file sent? Send the offer, the data messages and the digest, then wait for the receiver's verdict.
+//! Sender. How are files sent? Announce the entries, send what the receiver wants of them, and wait for its verdict.
+//!
+//! Four tasks run at once: one announces, one listens, one sends, and one keeps the association alive.
 
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::future::pending;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc as threads};
 use std::time::Duration;
 
 use anabranch::Association;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
 use super::control::{Control, Heard, VERSION};
 use super::digest::Digest;
+use super::entry::Kind;
 use super::error::{Lost, SendFailure, SourceError, Violation};
-use super::file_name::FileName;
-use super::liveness::{PULSE, pulse, silence};
-use super::piece::{HEADER, Piece};
-use super::source::{Chunk, Source};
+use super::liveness::{pulse, silence};
+use super::pace::Pace;
+use super::piece::{HEADER, Hole, Piece};
+use super::plan::Plan;
+use super::reader::{self, Chunk, Job};
 
 /// How long the association may take to end after the verdict.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// A file to send.
-#[derive(Debug)]
+/// Number of entries that may be announced before the first of them is sent completely.
+const WINDOW: usize = 1_024;
+
+/// A transfer to send.
+#[derive(Clone, Debug)]
 pub(crate) struct Sending {
-    pub(crate) name: FileName,
-    pub(crate) source: Source,
+    pub(crate) plan: Arc<Plan>,
     /// How long the peer may be silent.
     pub(crate) patience: Duration,
+    /// Limit of the rate.
+    pub(crate) pace: Pace,
 }
 
 /// Confirmation of the receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Receipt {
     pub(crate) size: u64,
-    pub(crate) digest: Digest,
+    pub(crate) files: u64,
+    /// Digest of the only file.
+    pub(crate) digest: Option<Digest>,
 }
 
-/// Sends a file over an association that has carried no other data. Call [`conclude_sending`] afterwards.
+/// What users may want to know about a transfer.
+#[derive(Debug)]
+pub(crate) enum Note<'n> {
+    /// This many senders wait before this one.
+    Waiting(u64),
+    /// A file was sent from this offset on; it is not confirmed yet.
+    Sent {
+        path: &'n str,
+        size: u64,
+        from: u64,
+        sha256: Digest,
+    },
+    /// The receiver has the file from an earlier session.
+    Known { path: &'n str, size: u64 },
+    /// The receiver does not store an entry.
+    Skipped { path: &'n str, reason: &'n str },
+}
+
+/// Sends the transfer over an association that has carried no other data. Call [`conclude_sending`] afterwards.
 ///
-/// `handed_over` counts the bytes of the file passed to the association, including those in its send buffer that are
-/// not yet acknowledged. `on_wait` is called with the number of senders that wait before this one, whenever that changes.
+/// `handed_over` counts the bytes that the receiver has already and those passed to the association, including those in its send
+/// buffer that are not yet acknowledged.
 ///
 /// # Errors
 ///
-/// See [`SendFailure`]. On an error, the receiver has not confirmed that the file is stored.
-pub(crate) async fn send_file(
+/// See [`SendFailure`]. On an error, the receiver has not confirmed that everything is stored.
+pub(crate) async fn send(
     association: &Association,
-    sending: Sending,
+    sending: &Sending,
     handed_over: &AtomicU64,
-    on_wait: impl Fn(u64),
+    on_note: impl Fn(Note<'_>),
 ) -> Result<Receipt, SendFailure> {
-    let patience = sending.patience;
+    let session = Session {
+        association,
+        sending,
+        handed_over,
+        window: Semaphore::new(WINDOW),
+        digest: Mutex::new(None),
+    };
     tokio::select! {
-        result = transfer(association, sending, handed_over, on_wait) => result,
-        lost = silence(association, patience) => Err(lost.into()),
+        result = session.run(on_note) => result,
+        lost = silence(association, sending.patience) => Err(lost.into()),
     }
 }
 
 /// Shuts the association down after success and aborts it after a failure.
 pub(crate) async fn conclude_sending(association: &Association, result: &Result<Receipt, SendFailure>) {
     match result {
-        // The receiver has already stored the file, so a failed shutdown is not an error.
+        // The receiver has already stored everything, so a failed shutdown is not an error.
         Ok(_) => drop(timeout(FAREWELL, association.shutdown()).await),
         Err(failure) => association.abort(&failure.told()),
     }
 }
 
-async fn transfer(
-    association: &Association,
-    sending: Sending,
-    handed_over: &AtomicU64,
-    on_wait: impl Fn(u64),
-) -> Result<Receipt, SendFailure> {
-    let Sending { name, source, .. } = sending;
-    let offer = Control::Offer {
-        version: VERSION,
-        name: name.to_string(),
-        size: source.size(),
-    };
-    say(association, &offer).await?;
-    // The receiver may be busy with other transfers for a long time.
-    let first = tokio::select! {
-        first = accepted(association, on_wait) => first?,
-        Err(lost) = pulse(association) => return Err(lost.into()),
-    };
-    match first {
-        Control::Accept { version: VERSION } => {}
-        _ => return Err(Violation::OutOfTurn.into()),
-    }
-    let verdict = answer(association);
-    tokio::pin!(verdict);
-    // A verdict before the end of the file is an early rejection: stop sending at once.
-    let receipt = tokio::select! {
-        early = &mut verdict => return Err(early.map_or_else(|failure| failure, |_| Violation::OutOfTurn.into())),
-        sent = send_pieces(association, source.start(), handed_over) => sent?,
-    };
-    let verdict = tokio::select! {
-        verdict = verdict => verdict?,
-        Err(lost) = pulse(association) => return Err(lost.into()),
-    };
-    match verdict {
-        Control::Stored { sha256, .. } if sha256 == receipt.digest => Ok(receipt),
-        Control::Stored { .. } => Err(SendFailure::OtherDigest),
-        _ => Err(Violation::OutOfTurn.into()),
-    }
+struct Session<'s> {
+    association: &'s Association,
+    sending: &'s Sending,
+    handed_over: &'s AtomicU64,
+    /// A permit for each entry that may be announced.
+    window: Semaphore,
+    /// Digest of the file that was sent last.
+    digest: Mutex<Option<Digest>>,
 }
 
-async fn send_pieces(
-    association: &Association,
-    mut chunks: mpsc::Receiver<Chunk>,
-    handed_over: &AtomicU64,
-) -> Result<Receipt, SendFailure> {
-    loop {
-        match timeout(PULSE, chunks.recv()).await {
-            Ok(Some(Chunk::Piece(buffer))) => {
-                let message = Piece::message(buffer);
-                let bytes = (message.payload.len() - HEADER) as u64;
-                association.send(message).await.map_err(Lost::from)?;
-                handed_over.fetch_add(bytes, Ordering::Relaxed);
+impl Session<'_> {
+    async fn run(&self, on_note: impl Fn(Note<'_>)) -> Result<Receipt, SendFailure> {
+        let plan = &self.sending.plan;
+        let offer = Control::Offer {
+            version: VERSION,
+            name: plan.title.clone(),
+            entries: Some(plan.entries.len() as u64),
+            size: plan.size,
+            space: Some(plan.space).filter(|space| plan.size.is_some_and(|size| *space < size)),
+            id: plan.id.clone(),
+        };
+        say(self.association, &offer).await?;
+        let work = async {
+            // The receiver may be busy with other transfers for a long time.
+            let first = accepted(self.association, |ahead| on_note(Note::Waiting(ahead))).await?;
+            if first != (Control::Accept { version: VERSION }) {
+                return Err(Violation::OutOfTurn.into());
             }
-            Ok(Some(Chunk::End { size, digest })) => {
-                say(association, &Control::End { size, sha256: digest }).await?;
-                return Ok(Receipt { size, digest });
+            let (jobs, chunks) = reader::start(Arc::clone(plan));
+            tokio::select! {
+                receipt = self.listen(&jobs, &on_note) => receipt,
+                Err(failure) = self.announce() => Err(failure),
+                Err(failure) = self.send(chunks, &on_note) => Err(failure),
             }
-            Ok(Some(Chunk::Failed(error))) => return Err(error.into()),
-            // The reader thread ended without sending a result.
-            Ok(None) => return Err(SourceError::Vanished.into()),
-            Err(_slow_source) => say(association, &Control::Alive).await?,
+        };
+        tokio::select! {
+            result = work => result,
+            Err(lost) = pulse(self.association) => Err(lost.into()),
         }
+    }
+
+    /// Announces all entries, as fast as the receiver takes them.
+    async fn announce(&self) -> Result<Infallible, SendFailure> {
+        for planned in &self.sending.plan.entries {
+            // An error means that the semaphore is closed, which it never is.
+            if let Ok(permit) = self.window.acquire().await {
+                permit.forget();
+            }
+            say(self.association, &Control::Entry(planned.entry.clone())).await?;
+        }
+        say(self.association, &Control::Done).await?;
+        pending().await
+    }
+
+    /// Acts on the receiver's answers until it has stored everything.
+    async fn listen(
+        &self,
+        jobs: &threads::Sender<Job>,
+        on_note: &impl Fn(Note<'_>),
+    ) -> Result<Receipt, SendFailure> {
+        let entries = &self.sending.plan.entries;
+        let entry = |file: u64| {
+            let planned = usize::try_from(file).ok().and_then(|file| entries.get(file));
+            planned.map(|planned| &planned.entry).ok_or(Violation::OutOfTurn)
+        };
+        let mut resumed = BTreeSet::new();
+        loop {
+            match answer(self.association).await? {
+                Control::Want { file, from } => {
+                    let wanted = entry(file)?;
+                    if wanted.kind != Kind::File || from > wanted.size.unwrap_or(0) {
+                        return Err(Violation::OutOfTurn.into());
+                    }
+                    self.handed_over.fetch_add(from, Ordering::Relaxed);
+                    if from > 0 {
+                        resumed.insert(file);
+                    } else if resumed.remove(&file) {
+                        // What the receiver had was wrong: it wants all.
+                        self.handed_over
+                            .fetch_sub(wanted.size.unwrap_or(0), Ordering::Relaxed);
+                    }
+                    // The thread has ended if a file could not be read; its last item says why.
+                    let _ = jobs.send(Job { file, from });
+                }
+                Control::Have { file } => {
+                    let known = entry(file)?;
+                    if let (Kind::File, size) = (known.kind, known.size.unwrap_or(0)) {
+                        let path = &known.path;
+                        self.handed_over.fetch_add(size, Ordering::Relaxed);
+                        on_note(Note::Known { path, size });
+                    }
+                    self.window.add_permits(1);
+                }
+                Control::Skipped { file, reason } => {
+                    let path = &entry(file)?.path;
+                    on_note(Note::Skipped {
+                        path,
+                        reason: &reason,
+                    });
+                    self.window.add_permits(1);
+                }
+                Control::Stored { files, size, sha256 } => return self.receipt(files, size, sha256),
+                _ => return Err(Violation::OutOfTurn.into()),
+            }
+        }
+    }
+
+    /// Checks that what is stored is what was sent.
+    fn receipt(&self, files: u64, size: u64, sha256: Option<Digest>) -> Result<Receipt, SendFailure> {
+        let plan = &self.sending.plan;
+        let sent = *self.digest.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_alone = plan.entries.len() == 1;
+        if is_alone && sent.is_some() && sent != sha256 {
+            return Err(SendFailure::OtherDigest);
+        }
+        if files != plan.files || plan.size.is_some_and(|planned| planned != size) {
+            return Err(Violation::OtherSize.into());
+        }
+        let digest = sha256.filter(|_| is_alone);
+        Ok(Receipt { size, files, digest })
+    }
+
+    /// Sends what the reader reads.
+    async fn send(
+        &self,
+        mut chunks: mpsc::Receiver<Chunk>,
+        on_note: &impl Fn(Note<'_>),
+    ) -> Result<Infallible, SendFailure> {
+        let mut pace = self.sending.pace;
+        loop {
+            let (message, bytes) = match chunks.recv().await {
+                Some(Chunk::Piece(buffer)) => {
+                    let bytes = (buffer.len() - HEADER) as u64;
+                    pace.wait(bytes).await;
+                    (Piece::message(buffer), bytes)
+                }
+                Some(Chunk::Hole { file, range }) => {
+                    let length = range.end - range.start;
+                    (Hole::message(file, range.start, length), length)
+                }
+                Some(Chunk::End { job, size, digest }) => {
+                    self.end(job, size, digest, on_note).await?;
+                    continue;
+                }
+                Some(Chunk::Failed(error)) => return Err(error.into()),
+                // The reader thread ended without sending a result.
+                None => return Err(SourceError::Vanished.into()),
+            };
+            self.association.send(message).await.map_err(Lost::from)?;
+            self.handed_over.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    async fn end(
+        &self,
+        Job { file, from }: Job,
+        size: u64,
+        sha256: Digest,
+        on_note: &impl Fn(Note<'_>),
+    ) -> Result<(), SendFailure> {
+        *self.digest.lock().unwrap_or_else(PoisonError::into_inner) = Some(sha256);
+        say(self.association, &Control::End { file, size, sha256 }).await?;
+        let planned = &self.sending.plan.entries[file as usize];
+        let path = &planned.entry.path;
+        on_note(Note::Sent {
+            path,
+            size,
+            from,
+            sha256,
+        });
+        self.window.add_permits(1);
+        Ok(())
     }
 }
 
@@ -166,11 +314,11 @@ async fn answer(association: &Association) -> Result<Control, SendFailure> {
     match Heard::parse(message)? {
         Heard::Control(Control::Rejected { reason }) => Err(SendFailure::Rejected(reason)),
         Heard::Control(control) => Ok(control),
-        Heard::Data(_) => Err(Violation::OutOfTurn.into()),
+        Heard::Data(_) | Heard::Hole(_) => Err(Violation::OutOfTurn.into()),
     }
 }
 
-/// Lower bound on the acknowledged bytes of the file, out of `handed_over`. The send buffer also holds offsets and
+/// Lower bound on the acknowledged bytes of the files, out of `handed_over`. The send buffer also holds offsets and
 /// control messages, so a few acknowledged bytes count as unacknowledged.
 pub(crate) const fn acknowledged(handed_over: u64, in_send_buffer: u64) -> u64 {
     handed_over.saturating_sub(in_send_buffer)

@@ -16,14 +16,33 @@ pub(crate) mod send;
 pub(crate) mod testbed;
 pub(crate) mod trace;
 
+use std::sync::atomic::Ordering;
+
 use anabranch::Association;
 
 use crate::output::{Counter, Role, Summary, paths_since};
 use crate::transfer::Digest;
 
+/// What a complete transfer consists of.
+#[derive(Clone, Debug)]
+struct Contents {
+    name: String,
+    files: u64,
+    size: u64,
+    /// Digest of the only file.
+    sha256: Option<Digest>,
+}
+
 /// Summary of a complete transfer.
-fn summary(association: &Association, counter: &Counter, name: String, size: u64, sha256: Digest) -> Summary {
+fn summary(association: &Association, counter: &Counter, contents: Contents) -> Summary {
     let seconds = counter.seconds();
+    let Contents {
+        name,
+        files,
+        size,
+        sha256,
+    } = contents;
+    let resumed = counter.resumed.load(Ordering::Relaxed);
     Summary {
         transfer: counter.transfer,
         role: match counter.role {
@@ -31,10 +50,12 @@ fn summary(association: &Association, counter: &Counter, name: String, size: u64
             Role::Receive => "recv",
         },
         name,
+        files,
         size,
+        resumed_bytes: resumed,
         sha256,
         seconds,
-        goodput_bit_s: (size as f64 * 8.0 / seconds.max(1e-9)).round(),
+        goodput_bit_s: (size.saturating_sub(resumed) as f64 * 8.0 / seconds.max(1e-9)).round(),
         paths: paths_since(association, counter.began()),
     }
 }

@@ -1,12 +1,14 @@
-//! `anabranch send`: connects over all given addresses, sends a file, and waits for the receiver's confirmation.
+//! `anabranch send`: connects over all given addresses, sends files and folders, and waits for the receiver's confirmation.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use anabranch::io::Socket;
 use anabranch::{Endpoint, PublicKey};
+use tokio::time::sleep;
 
 use crate::arguments::SendArguments;
 use crate::event_log::EventLog;
@@ -19,25 +21,35 @@ use crate::network;
 use crate::output::{Counter, Event, Reporter, Role, observe};
 use crate::parse::{Origins, PeerAddresses, is_same_host};
 use crate::same_file::is_same_file;
-use crate::transfer::{FileName, Sending, Source, conclude_sending, send_file};
+use crate::transfer::{Note, Pace, Plan, Planned, Sending, conclude_sending, send};
 use crate::uplinks::{self, Following, Opened};
 
 /// Number of the only transfer.
 const TRANSFER: u64 = 1;
 
-/// Sends the file.
+/// Pause before the second attempt; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+
+/// Longest pause between attempts.
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+
+/// Sends everything.
 pub(crate) async fn run(
     arguments: SendArguments,
     reporter: &Arc<dyn Reporter>,
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
-    let name = name_of(&arguments)?;
+    let plan = interrupt.or(plan(&arguments)).await?;
+    for text in &plan.notes {
+        warn(text, &**reporter);
+    }
+    if arguments.dry_run {
+        report_plan(&plan, &**reporter);
+        return Ok(());
+    }
     let mut config = arguments.settings.association_config()?;
     config.progress_timeout = Some(arguments.progress_timeout);
     let keys = sender_keys(arguments.insecure, arguments.key.as_deref(), &arguments.to)?;
-    let file = arguments.file.clone();
-    // Opening a pipe blocks until it has a writer.
-    let source = interrupt.or(on_thread(move || open(&file))).await?;
     let remotes = interrupt.or(resolve(&arguments.to)).await?;
     let Opened { sockets, warnings } = sockets(arguments.from.as_ref(), &remotes)?;
     let key_log = keys::key_log_warning().filter(|_| !keys.is_insecure());
@@ -45,13 +57,11 @@ pub(crate) async fn run(
         warn(text, &**reporter);
     }
     let log = arguments.log.as_deref();
-    if log.is_some_and(|log| is_same_file(log, &arguments.file)) {
+    if log.is_some_and(|log| plan.paths().any(|path| is_same_file(log, path))) {
         let text = "--log names the file to be sent and would overwrite it; choose another file";
         return Err(Failure::usage(text));
     }
-    let log = log
-        .map(|file| EventLog::create(file, &name.to_string()))
-        .transpose()?;
+    let log = log.map(|file| EventLog::create(file, &plan.title)).transpose()?;
     let keys = match keys {
         SenderKeys::Unknown { .. } => {
             let work = first_use(&arguments, sockets.clone(), &remotes, &**reporter);
@@ -65,11 +75,10 @@ pub(crate) async fn run(
         .bind()
         .await
         .map_err(Failure::work)?;
-    let counter = Counter::new(TRANSFER, Role::Send, source.size(), Instant::now());
     let sending = Sending {
-        name,
-        source,
+        plan: Arc::new(plan),
         patience: arguments.timeout,
+        pace: Pace::new(arguments.limit_rate),
     };
     let route = Route {
         endpoint: &endpoint,
@@ -77,7 +86,7 @@ pub(crate) async fn run(
         from: arguments.from.as_ref(),
         remotes: &remotes,
     };
-    let work = connect_and_send(route, sending, &counter, &**reporter);
+    let work = send_with_retries(route, &sending, arguments.retry, &**reporter);
     let result = interrupt.or(work).await;
     // After an interruption too, to inform the receiver.
     network::close(&endpoint).await;
@@ -108,7 +117,7 @@ async fn first_use(
     reporter: &dyn Reporter,
 ) -> Result<PublicKey, Failure> {
     let hosts = &arguments.to.hosts;
-    let is_free = arguments.file != Path::new("-") && !arguments.output.is_json();
+    let is_free = !arguments.paths.iter().any(|path| path == Path::new("-")) && !arguments.output.is_json();
     let key = learn(sockets, remotes, &arguments.settings, arguments.timeout).await?;
     FirstUse::new(arguments.accept_new, is_free)
         .decide(hosts, key)
@@ -142,67 +151,173 @@ fn warn(message: &str, reporter: &dyn Reporter) {
     });
 }
 
-async fn connect_and_send(
+/// Why an attempt failed.
+#[derive(Debug)]
+struct Attempted {
+    failure: Failure,
+    /// Whether another attempt may succeed.
+    may_retry: bool,
+}
+
+/// Sends until it is confirmed, or until no attempt has brought anything for as long as `retry` says.
+async fn send_with_retries(
     route: Route<'_>,
-    sending: Sending,
-    counter: &Counter,
+    sending: &Sending,
+    retry: Option<Duration>,
     reporter: &dyn Reporter,
 ) -> Result<(), Failure> {
+    let (mut best, mut pause) = (0, FIRST_PAUSE);
+    let mut until = retry.map(|retry| Instant::now() + retry);
+    loop {
+        let counter = Counter::new(TRANSFER, Role::Send, sending.plan.size, Instant::now());
+        let Err(attempted) = connect_and_send(route, sending, &counter, reporter).await else {
+            return Ok(());
+        };
+        let (reached, now) = (counter.confirmed.load(Ordering::Relaxed), Instant::now());
+        if reached > best {
+            (best, pause) = (reached, FIRST_PAUSE);
+            until = retry.map(|retry| now + retry);
+        }
+        let left = until.and_then(|until| until.checked_duration_since(now));
+        let (true, Some(left)) = (attempted.may_retry, left) else {
+            return Err(attempted.failure);
+        };
+        let wait = pause.min(left);
+        reporter.report(&Event::Retry {
+            transfer: TRANSFER,
+            message: &attempted.failure.to_string(),
+            seconds: wait.as_secs_f64(),
+        });
+        sleep(wait).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+async fn connect_and_send(
+    route: Route<'_>,
+    sending: &Sending,
+    counter: &Counter,
+    reporter: &dyn Reporter,
+) -> Result<(), Attempted> {
     let Route {
         endpoint,
         keys,
         from,
         remotes,
     } = route;
-    let association = network::connect(endpoint, remotes, sending.patience, keys).await?;
+    let connected = network::try_connect(endpoint, remotes, sending.patience, keys).await;
+    let association = connected.map_err(|unconnected| Attempted {
+        failure: unconnected.failure,
+        may_retry: unconnected.is_absent,
+    })?;
     let following = Following {
         endpoint,
         association: &association,
         from,
         remotes,
     };
-    let name = sending.name.to_string();
-    let on_wait = |ahead| {
-        reporter.report(&Event::Waiting {
-            transfer: TRANSFER,
-            ahead,
-        });
-    };
+    let name = &sending.plan.title;
+    let on_note = |note: Note<'_>| report_note(note, counter, reporter);
     let result = tokio::select! {
-        result = send_file(&association, sending, &counter.bytes, on_wait) => result,
+        result = send(&association, sending, &counter.bytes, on_note) => result,
         never = observe(&association, counter, reporter) => match never {},
         never = following.run(|text| warn(text, reporter)) => match never {},
     };
+    counter
+        .confirmed
+        .store(counter.arrived(&association), Ordering::Relaxed);
     if let Ok(receipt) = &result {
-        let summary = super::summary(&association, counter, name.clone(), receipt.size, receipt.digest);
+        let contents = super::Contents {
+            name: name.clone(),
+            files: receipt.files,
+            size: receipt.size,
+            sha256: receipt.digest,
+        };
+        let summary = super::summary(&association, counter, contents);
         reporter.report(&Event::Summary(&summary));
     }
     conclude_sending(&association, &result).await;
-    result
-        .map(|_| ())
-        .map_err(|failure| Failure::Work(format!("{name} to {}: {failure}", network::named(remotes))))
+    result.map(|_| ()).map_err(|failure| Attempted {
+        may_retry: failure.is_lost() && sending.plan.id.is_some(),
+        failure: Failure::Work(format!("{name} to {}: {failure}", network::named(remotes))),
+    })
 }
 
-fn name_of(arguments: &SendArguments) -> Result<FileName, Failure> {
-    let own = || {
-        arguments
-            .file
-            .file_name()
-            .and_then(|name| name.to_str())
-            .map(str::to_owned)
-    };
-    let name = arguments.name.clone().or_else(own);
-    let name =
-        name.ok_or_else(|| Failure::usage("the file name is not valid UTF-8; give a name with --name"))?;
-    FileName::parse(&name)
-        .map_err(|error| Failure::Usage(format!("{name:?}: {error}; give another name with --name")))
-}
-
-fn open(file: &Path) -> Result<Source, Failure> {
-    match file.to_str() {
-        Some("-") => Ok(Source::stdin()),
-        _ => Source::file(file).map_err(Failure::usage),
+fn report_note(note: Note<'_>, counter: &Counter, reporter: &dyn Reporter) {
+    let transfer = TRANSFER;
+    match note {
+        Note::Waiting(ahead) => reporter.report(&Event::Waiting { transfer, ahead }),
+        Note::Sent {
+            path,
+            size,
+            from,
+            sha256,
+        } => {
+            counter.resumed.fetch_add(from, Ordering::Relaxed);
+            reporter.report(&Event::File {
+                transfer,
+                path,
+                size,
+                from,
+                sha256: Some(sha256),
+            });
+        }
+        Note::Known { path, size } => {
+            counter.resumed.fetch_add(size, Ordering::Relaxed);
+            reporter.report(&Event::File {
+                transfer,
+                path,
+                size,
+                from: size,
+                sha256: None,
+            });
+        }
+        Note::Skipped { path, reason } => {
+            warn(
+                &format!("{path} was left out by the receiver: {reason}"),
+                reporter,
+            );
+        }
     }
+}
+
+fn report_plan(plan: &Plan, reporter: &dyn Reporter) {
+    for Planned { entry, .. } in &plan.entries {
+        reporter.report(&Event::Planned {
+            path: &entry.path,
+            kind: entry.kind,
+            size: entry.size,
+        });
+    }
+    reporter.report(&Event::Plan {
+        files: plan.files,
+        entries: plan.entries.len() as u64,
+        size: plan.size,
+    });
+}
+
+/// Looks for everything that is to be sent.
+async fn plan(arguments: &SendArguments) -> Result<Plan, Failure> {
+    let (paths, name) = (arguments.paths.clone(), arguments.name.clone());
+    if name.is_some() && paths.len() > 1 {
+        return Err(Failure::usage(
+            "--name is for one path; leave it out, or send the paths one after the other",
+        ));
+    }
+    let retries = arguments.retry.is_some();
+    // Opening a pipe blocks until it has a writer.
+    let plan = on_thread(move || {
+        let mut plan = Plan::of(&paths, name.as_deref()).map_err(Failure::usage)?;
+        if let Some(secret) = keys::transfer_secret() {
+            plan.identify(&secret);
+        }
+        Ok(plan)
+    });
+    let plan = plan.await?;
+    if retries && plan.size.is_none() {
+        return Err(Failure::usage("a pipe cannot be sent again; leave out --retry"));
+    }
+    Ok(plan)
 }
 
 /// Resolves a name on a separate thread: the runtime would wait for a resolver that does not answer.

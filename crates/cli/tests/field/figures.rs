@@ -41,12 +41,14 @@ fn check(measured: Duration, limit: Duration) {
     }
 }
 
-/// The longest time between two writes to the only file in `folder` until `stop` is dropped. The receiver writes each piece as
+/// The longest time between two writes to the only file that arrives in `folder` until `stop` is dropped. The receiver writes each piece as
 /// soon as it has arrived.
 fn longest_pause(folder: &Path, stop: &mpsc::Receiver<()>) -> Duration {
     let written = || -> Option<SystemTime> {
-        let entry = std::fs::read_dir(folder).ok()?.next()?.ok()?;
-        entry.metadata().ok()?.modified().ok()
+        let staging = std::fs::read_dir(folder).ok()?.next()?.ok()?.path();
+        let parts = std::fs::read_dir(staging.join("parts")).ok()?;
+        let times = parts.filter_map(|part| part.ok()?.metadata().ok()?.modified().ok());
+        times.max()
     };
     let (mut last, mut longest) = (written(), Duration::ZERO);
     while stop.recv_timeout(Duration::from_millis(2)) == Err(mpsc::RecvTimeoutError::Timeout) {

@@ -7,7 +7,7 @@ fn invalid_arguments_give_one_line_and_code_2() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "a", 10);
     let (path, folder) = (path.to_str().unwrap(), folder.path().to_str().unwrap());
-    let cases: [&[&str]; 14] = [
+    let cases: [&[&str]; 17] = [
         &["sned"],
         &["send"],
         &["send", path],
@@ -17,6 +17,9 @@ fn invalid_arguments_give_one_line_and_code_2() {
         &["send", path, "--to", "127.0.0.1", "--timeout", "soon"],
         &["send", path, "--to", "127.0.0.1", "--set", "cc=fastest"],
         &["send", "-", "--to", "127.0.0.1"],
+        &["send", "-", path, "--to", "127.0.0.1", "--name", "a"],
+        &["send", "-", "--to", "127.0.0.1", "--name", "a", "--retry", "1min"],
+        &["send", path, path, "--to", "127.0.0.1"],
         &["recv", "/nonexistent"],
         &["recv", path],
         &["recv", folder, "--listen", "localhost"],
@@ -53,24 +56,25 @@ fn port_in_use_is_named() {
 #[test]
 fn unreadable_file_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    for path in [folder.path().join("missing"), folder.path().to_owned()] {
-        let name = path.to_str().unwrap();
-        let refused = run(&["send", name, "--to", "127.0.0.1", "--name", "a"]);
-        let error = String::from_utf8(refused.stderr).unwrap();
-        assert!(error.contains("cannot read") && error.contains(name), "{error}");
-        assert_eq!((refused.status.code(), error.lines().count()), (Some(2), 1));
-    }
+    let path = folder.path().join("missing");
+    let name = path.to_str().unwrap();
+    let refused = run(&["send", name, "--to", "127.0.0.1", "--name", "a"]);
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert!(error.contains("cannot read") && error.contains(name), "{error}");
+    assert_eq!((refused.status.code(), error.lines().count()), (Some(2), 1));
 }
 
 #[test]
 fn errors_are_events_for_programs() {
-    let refused = run(&["recv", "--json", "/nonexistent"]);
-    let event: serde_json::Value = serde_json::from_slice(&refused.stdout).unwrap();
-    assert_eq!(
-        (&event["event"], &event["exit_code"]),
-        (&"error".into(), &2.into())
-    );
-    assert!(refused.stderr.is_empty());
+    for folder in ["/nonexistent", "-"] {
+        let refused = run(&["recv", "--json", folder]);
+        let event: serde_json::Value = serde_json::from_slice(&refused.stdout).unwrap();
+        assert_eq!(
+            (&event["event"], &event["exit_code"]),
+            (&"error".into(), &2.into())
+        );
+        assert!(refused.stderr.is_empty());
+    }
 }
 
 #[test]

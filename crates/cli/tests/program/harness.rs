@@ -114,6 +114,13 @@ impl Running {
         panic!("no event {name} among {seen:#?}");
     }
 
+    /// Reads events until `stop` says so; false if they end before.
+    pub(crate) fn skip_until(&mut self, mut stop: impl FnMut(&Value) -> bool) -> bool {
+        let lines = self.lines.by_ref().map_while(Result::ok);
+        let mut parsed = lines.map_while(|line| serde_json::from_str::<Value>(&line).ok());
+        parsed.any(|event| stop(&event))
+    }
+
     /// Waits for the end: exit code and standard error.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let mut errors = String::new();
@@ -213,6 +220,14 @@ impl Receiver {
                 .args(options)
                 .arg(file),
         )
+    }
+
+    /// Names in the folder, without what the receiver keeps there until the sender knows that everything is stored.
+    pub(crate) fn stored_names(&self) -> Vec<String> {
+        let is_visible = |name: &String| !name.starts_with('.');
+        let mut names: Vec<String> = self.names().into_iter().filter(is_visible).collect();
+        names.sort();
+        names
     }
 
     /// Names of all files in the folder.

@@ -11,13 +11,13 @@ use tokio::time::timeout;
 use crate::harness::Receiver;
 
 /// A peer that can send any message.
-struct Peer {
-    association: Association,
+pub(crate) struct Peer {
+    pub(crate) association: Association,
     _endpoint: Endpoint,
 }
 
 impl Peer {
-    async fn connect(receiver: &Receiver) -> Self {
+    pub(crate) async fn connect(receiver: &Receiver) -> Self {
         Self::connect_with(receiver, AssociationConfig::default()).await
     }
 
@@ -32,7 +32,7 @@ impl Peer {
         }
     }
 
-    async fn control(&self, text: &str) {
+    pub(crate) async fn control(&self, text: &str) {
         // The receiver may have ended the association already.
         let _ = self
             .association
@@ -41,34 +41,50 @@ impl Peer {
     }
 
     async fn data(&self, offset: u64, bytes: &[u8]) {
-        let payload = [&offset.to_be_bytes(), bytes].concat();
-        let _ = self
-            .association
-            .send(Message::new(StreamId(1), payload).unordered())
-            .await;
+        let payload = [&0_u64.to_be_bytes(), &offset.to_be_bytes(), bytes].concat();
+        self.message(1, payload).await;
+    }
+
+    pub(crate) async fn message(&self, stream: u16, payload: Vec<u8>) {
+        let message = Message::new(StreamId(stream), payload).unordered();
+        let _ = self.association.send(message).await;
     }
 
     async fn offer(&self, size: u64) {
         self.control(&format!(
-            r#"{{"type":"offer","version":1,"name":"victim","size":{size}}}"#
+            r#"{{"type":"offer","version":2,"name":"victim","entries":1,"size":{size}}}"#
         ))
         .await;
-        assert_eq!(self.answer().await, r#"{"type":"accept","version":1}"#);
+        assert_eq!(self.answer().await, r#"{"type":"accept","version":2}"#);
+        self.control(&format!(
+            r#"{{"type":"entry","path":"victim","kind":"file","size":{size}}}"#
+        ))
+        .await;
+        assert_eq!(self.answer().await, r#"{"type":"want","file":0,"from":0}"#);
     }
 
     /// The `end` message of a file of this size, with a wrong digest.
     async fn end(&self, size: u64) {
         let digest = "0".repeat(64);
-        self.control(&format!(r#"{{"type":"end","size":{size},"sha256":"{digest}"}}"#))
-            .await;
+        self.control(&format!(
+            r#"{{"type":"end","file":0,"size":{size},"sha256":"{digest}"}}"#
+        ))
+        .await;
     }
 
-    async fn answer(&self) -> String {
-        let message = self.association.recv().await.unwrap().unwrap();
-        String::from_utf8(message.payload.to_vec()).unwrap()
+    pub(crate) async fn answer(&self) -> String {
+        self.answer_or_end().await.unwrap()
     }
 
-    async fn reason_of_the_end(&self) -> String {
+    /// The next answer, or the reason of the end.
+    pub(crate) async fn answer_or_end(&self) -> Result<String, String> {
+        match self.association.recv().await {
+            Ok(Some(message)) => Ok(String::from_utf8(message.payload.to_vec()).unwrap()),
+            _ => Err(self.reason_of_the_end().await),
+        }
+    }
+
+    pub(crate) async fn reason_of_the_end(&self) -> String {
         match self.association.closed().await {
             CloseReason::AbortedByPeer(reason) => reason,
             other => panic!("ended otherwise: {other}"),
@@ -77,7 +93,7 @@ impl Peer {
 }
 
 /// A runtime in a thread of its own, because the tests block their thread to read lines of the receiver.
-fn with_receiver(test: impl AsyncFnOnce(&mut Receiver)) {
+pub(crate) fn with_receiver(test: impl AsyncFnOnce(&mut Receiver)) {
     with_patient_receiver("10s", test);
 }
 
@@ -85,7 +101,7 @@ fn with_patient_receiver(patience: &str, test: impl AsyncFnOnce(&mut Receiver)) 
     with_receiver_of(&["--timeout", patience], test);
 }
 
-fn with_receiver_of(options: &[&str], test: impl AsyncFnOnce(&mut Receiver)) {
+pub(crate) fn with_receiver_of(options: &[&str], test: impl AsyncFnOnce(&mut Receiver)) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -135,7 +151,7 @@ fn unsafe_file_names_are_rejected() {
         ] {
             let peer = Peer::connect(receiver).await;
             peer.control(&format!(
-                r#"{{"type":"offer","version":1,"name":"{name}","size":1}}"#
+                r#"{{"type":"offer","version":2,"name":"{name}","entries":1,"size":1}}"#
             ))
             .await;
             let answer = peer.answer().await;
@@ -156,9 +172,12 @@ fn unsafe_file_names_are_rejected() {
 fn early_end_does_not_exceed_the_size_limit() {
     with_receiver_of(&["--max-size", "1kB"], async |receiver| {
         let peer = Peer::connect(receiver).await;
-        peer.control(r#"{"type":"offer","version":1,"name":"victim"}"#)
+        peer.control(r#"{"type":"offer","version":2,"name":"victim","entries":1}"#)
             .await;
-        assert_eq!(peer.answer().await, r#"{"type":"accept","version":1}"#);
+        assert_eq!(peer.answer().await, r#"{"type":"accept","version":2}"#);
+        peer.control(r#"{"type":"entry","path":"victim","kind":"file"}"#)
+            .await;
+        assert_eq!(peer.answer().await, r#"{"type":"want","file":0,"from":0}"#);
         peer.end(2_000).await;
         let answer = peer.answer().await;
         assert!(answer.contains("at most 1000 bytes"), "{answer}");
@@ -172,10 +191,10 @@ fn early_end_does_not_exceed_the_size_limit() {
 fn other_version_is_rejected_with_ours() {
     with_receiver(async |receiver| {
         let peer = Peer::connect(receiver).await;
-        peer.control(r#"{"type":"offer","version":2,"name":"a","size":1,"new":true}"#)
+        peer.control(r#"{"type":"offer","version":1,"name":"a","size":1,"other":true}"#)
             .await;
         let answer = peer.answer().await;
-        assert!(answer.contains("we speak version 1"), "{answer}");
+        assert!(answer.contains("we speak version 2"), "{answer}");
     });
 }
 

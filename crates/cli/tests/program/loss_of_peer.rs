@@ -158,8 +158,12 @@ async fn offered_to(listener: &Endpoint) -> Association {
 }
 
 async fn accept(association: &Association) {
-    let accept = Message::new(StreamId(0), r#"{"type":"accept","version":1}"#);
-    association.send(accept).await.unwrap();
+    for answer in [
+        r#"{"type":"accept","version":2}"#,
+        r#"{"type":"want","file":0,"from":0}"#,
+    ] {
+        association.send(Message::new(StreamId(0), answer)).await.unwrap();
+    }
 }
 
 /// A peer that the test implements.

@@ -4,13 +4,16 @@
 mod arguments;
 mod check;
 mod cut_link;
+mod folders;
 mod full_disk;
 mod harness;
 mod hostile;
+mod hostile_folder;
 mod lab;
 mod loss_of_peer;
 mod messages;
 mod report;
+mod resume;
 #[cfg(target_os = "linux")]
 mod run;
 mod sealed;

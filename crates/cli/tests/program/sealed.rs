@@ -143,7 +143,7 @@ fn key_of_a_new_receiver_is_remembered_if_it_is_trusted() {
         error.contains(&format!("trusted the new key {public}")),
         "{error}"
     );
-    assert_eq!(receiver.names(), ["a"]);
+    assert_eq!(receiver.stored_names(), ["a"]);
 
     let (code, error) = send_as(&home, &path, address, &["--name", "b"]);
     assert_eq!(code, Some(0), "{error}");
@@ -176,7 +176,7 @@ fn first_transfer_between_loopback_addresses_keeps_both_paths() {
         let shown = String::from_utf8(sent.stderr).unwrap();
         assert_eq!(sent.status.code(), Some(0), "{shown}");
         assert!(!shown.contains("removed"), "{shown}");
-        assert_eq!(receiver.names(), ["a"]);
+        assert_eq!(receiver.stored_names(), ["a"]);
     }
 }
 
@@ -284,7 +284,7 @@ fn user_at_a_terminal_is_asked_about_a_new_key() {
     assert_eq!(receiver.names(), [""; 0]);
     let (code, shown) = send_at_a_terminal(&receiver, "y\n");
     assert_eq!(code, Some(0), "{shown}");
-    assert_eq!(receiver.names(), ["a"]);
+    assert_eq!(receiver.stored_names(), ["a"]);
 }
 
 /// A host on the way, which records all datagrams as a raw IP capture.

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use anabranch::{Association, AssociationConfig, Endpoint};
@@ -17,8 +16,8 @@ use crate::network::{self, Guarded};
 use crate::output::{Counter, DemoRow, Event, PathReport, Reporter, Role, Summary, observe};
 use crate::parse::ShapedPath;
 use crate::transfer::{
-    Digest, FileName, Folder, Receiving, Sending, Source, conclude_receiving, conclude_sending, hear_offer,
-    receive_file, send_file,
+    Digest, Folder, Pace, Plan, Receiving, Sending, StoredTransfer, conclude_receiving, conclude_sending,
+    hear_offer, receive, send,
 };
 
 /// Idle timeout of a run, longer than any recovery from a link failure.
@@ -64,6 +63,8 @@ impl DemoRunner {
                 path: folder.path().to_owned(),
                 overwrite: false,
                 durable: false,
+                all_links: false,
+                is_output: false,
             },
             max_size: run.size,
             patience: IDLE_TIMEOUT,
@@ -71,7 +72,7 @@ impl DemoRunner {
         };
         let (sent, digest) = tokio::try_join!(
             self.send(number, run, &sender, &receiver, &links),
-            receive(&receiver, &receiving)
+            receive_all(&receiver, &receiving)
         )?;
         network::close(&sender).await;
         network::close(&receiver).await;
@@ -82,7 +83,7 @@ impl DemoRunner {
             seconds: sent.seconds,
             goodput_bit_s: sent.goodput_bit_s,
             upper_bound_bit_s: run.upper_bound,
-            verified: sent.sha256 == digest,
+            verified: sent.sha256.is_some() && sent.sha256 == digest,
             cut: run.cut.is_some(),
             carried: sent.paths.iter().map(PathReport::carried).collect(),
         })
@@ -96,8 +97,8 @@ impl DemoRunner {
         receiver: &Endpoint,
         links: &Links,
     ) -> Result<Summary, Failure> {
-        let source = Source::file(&self.file).map_err(Failure::work)?.first(run.size);
-        let counter = Counter::new(number, Role::Send, source.size(), Instant::now());
+        let plan = Plan::first_of(&self.file, "demo.bin", run.size).map_err(Failure::work)?;
+        let counter = Counter::new(number, Role::Send, plan.size, Instant::now());
         let association = network::connect(
             sender,
             &receiver.local_addrs(),
@@ -105,25 +106,24 @@ impl DemoRunner {
             &SenderKeys::Insecure,
         )
         .await?;
-        let name = FileName::parse("demo.bin").map_err(Failure::work)?;
         let sending = Sending {
-            name,
-            source,
+            plan: Arc::new(plan),
             patience: IDLE_TIMEOUT,
+            pace: Pace::default(),
         };
         let result = tokio::select! {
-            result = send_file(&association, sending, &counter.bytes, |_| ()) => result,
+            result = send(&association, &sending, &counter.bytes, |_| ()) => result,
             never = observe(&association, &counter, &*self.reporter) => match never {},
             never = self.cut_half_way(run, &association, &counter, links) => match never {},
         };
         let summary = result.as_ref().ok().map(|receipt| {
-            crate::verb::summary(
-                &association,
-                &counter,
-                run.name.clone(),
-                receipt.size,
-                receipt.digest,
-            )
+            let contents = crate::verb::Contents {
+                name: run.name.clone(),
+                files: receipt.files,
+                size: receipt.size,
+                sha256: receipt.digest,
+            };
+            crate::verb::summary(&association, &counter, contents)
         });
         conclude_sending(&association, &result).await;
         result.map_err(Failure::work)?;
@@ -161,19 +161,20 @@ fn numbered(file: &Path, number: u64) -> PathBuf {
 }
 
 /// Receives the file and returns its digest.
-async fn receive(receiver: &Endpoint, receiving: &Receiving) -> Result<Digest, Failure> {
+async fn receive_all(receiver: &Endpoint, receiving: &Receiving) -> Result<Option<Digest>, Failure> {
     let association = receiver
         .accept()
         .await
         .ok_or_else(|| Failure::work("the sockets of the endpoint failed"))?;
     let association = Guarded(association);
     let result = match hear_offer(&association, receiving, |_| ()).await {
-        Ok(Some(request)) => receive_file(&association, receiving, request, &AtomicU64::new(0), |_| ()).await,
+        Ok(Some(request)) => receive(&association, receiving, request, Arc::default(), |_| (), |_| ()).await,
         Ok(None) => return Err(Failure::work("the sender of the demo offered no file")),
         Err(failure) => Err(failure),
     };
-    conclude_receiving(&association, receiving.patience, &result).await;
-    result.map(|stored| stored.digest).map_err(Failure::work)
+    let digest = result.as_ref().ok().and_then(StoredTransfer::digest);
+    let concluded = conclude_receiving(&association, receiving.patience, result).await;
+    concluded.map(|()| digest).map_err(Failure::work)
 }
 
 #[cfg(test)]

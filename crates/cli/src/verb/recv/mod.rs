@@ -1,11 +1,14 @@
 //! `anabranch recv`: receives files until stopped.
 
 mod slots;
+mod takeover;
 
 use std::fs::File;
+use std::future::pending;
 use std::mem;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -19,13 +22,14 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::keys::{self, ReceiverKeys};
 use crate::network::{self, Guarded};
-use crate::output::{Counter, Event, Reporter, Role, observe};
+use crate::output::{Counter, Event, Reporter, Role, StoredReport, observe};
 use crate::parse::LocalAddresses;
 use crate::transfer::{
-    Folder, ReceiveFailure, Receiving, Request, StoredFile, conclude_receiving, hear_offer, receive_file,
-    wait_for_turn,
+    Folder, Offer, ReceiveFailure, Receiving, Reply, Request, StoredTransfer, conclude_receiving, hear_offer,
+    receive, remove_old, wait_for_turn,
 };
 use slots::{Limits, Place, Slots, Source, WAITING_PER_SOURCE};
+use takeover::{Hold, Takeovers};
 
 /// Default port (RFC 6951 §5.1).
 const PORT: u16 = 9899;
@@ -45,7 +49,14 @@ pub(crate) async fn run(
     reporter: &Arc<dyn Reporter>,
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
-    check_folder(&arguments.folder)?;
+    let output = Scratch::of(&arguments)?;
+    let folder = output
+        .as_ref()
+        .map_or(&*arguments.folder, Scratch::path)
+        .to_owned();
+    check_folder(&folder)?;
+    remove_old(&folder, arguments.keep_partial);
+    let once = arguments.once || output.is_some();
     let mut config = arguments.settings.association_config()?;
     let buffer = mem::replace(&mut config.receive_buffer, UNACCEPTED_BUFFER);
     let sockets = sockets(arguments.listen.as_ref())?;
@@ -65,27 +76,26 @@ pub(crate) async fn run(
     });
     let receiving = Receiving {
         folder: Folder {
-            path: arguments.folder,
+            path: folder,
             overwrite: arguments.force,
-            durable: true,
+            durable: output.is_none(),
+            all_links: arguments.all_links,
+            is_output: output.is_some(),
         },
         max_size: arguments.max_size.unwrap_or(i64::MAX as u64),
         patience: arguments.timeout,
         buffer,
     };
     let limits = Limits {
-        slots: if arguments.once {
-            1
-        } else {
-            arguments.max_transfers.get()
-        },
+        slots: if once { 1 } else { arguments.max_transfers.get() },
         per_source: arguments.max_per_source.get(),
         idle: arguments.idle_timeout,
     };
     let mut server = Server {
         receiving,
         reporter: Arc::clone(reporter),
-        once: arguments.once,
+        once,
+        takeovers: Arc::default(),
         slots: Arc::new(Slots::new(limits)),
         sessions: JoinSet::new(),
         count: 0,
@@ -95,6 +105,30 @@ pub(crate) async fn run(
     server.sessions.shutdown().await;
     network::close(&endpoint).await;
     result
+}
+
+/// A temporary folder for a file that goes to standard output.
+#[derive(Debug)]
+struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    fn of(arguments: &RecvArguments) -> Result<Option<Self>, Failure> {
+        if !arguments.is_to_output() {
+            return Ok(None);
+        }
+        if arguments.output.is_json() {
+            let text = "--json prints on standard output, where the file goes with -; leave out one of them";
+            return Err(Failure::usage(text));
+        }
+        let folder = tempfile::tempdir();
+        let folder =
+            folder.map_err(|error| Failure::Work(format!("cannot make a temporary folder: {error}")))?;
+        Ok(Some(Self(folder)))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
 }
 
 /// The keys of a receiver by its arguments.
@@ -120,6 +154,7 @@ struct Server {
     reporter: Arc<dyn Reporter>,
     once: bool,
     slots: Arc<Slots>,
+    takeovers: Arc<Takeovers>,
     sessions: JoinSet<Ended>,
     count: u64,
 }
@@ -163,6 +198,7 @@ impl Server {
             association,
             transfer: self.count,
             name: OnceLock::new(),
+            takeovers: Arc::clone(&self.takeovers),
             receiving: self.receiving.clone(),
             slots: Arc::clone(&self.slots),
             reporter: Arc::clone(&self.reporter),
@@ -191,6 +227,7 @@ struct Session {
     peer: SocketAddr,
     /// The name that the sender offers, as it is.
     name: OnceLock<String>,
+    takeovers: Arc<Takeovers>,
     receiving: Receiving,
     slots: Arc<Slots>,
     reporter: Arc<dyn Reporter>,
@@ -198,26 +235,36 @@ struct Session {
 
 impl Session {
     async fn run(self) -> Ended {
-        let (result, was_served) = match self.queue().await {
-            Ok(None) => {
-                return Ended {
-                    transfer: self.transfer,
-                    result: Ok(()),
-                    was_served: false,
-                };
-            }
-            Ok(Some((request, place))) => {
-                let result = self.receive(request, place).await;
-                let is_idle = matches!(result, Err(ReceiveFailure::Idle(_)));
-                (result, !is_idle)
-            }
-            Err(failure) => (Err(failure), false),
-        };
-        conclude_receiving(&self.association, self.receiving.patience, &result).await;
-        Ended {
+        let ended = |result, was_served| Ended {
             transfer: self.transfer,
-            result: result.map(drop).map_err(|failure| self.failure(&failure)),
+            result,
             was_served,
+        };
+        let (result, was_served, hold) = match self.queue().await {
+            Ok(None) => return ended(Ok(()), false),
+            Ok(Some((request, place, hold))) => {
+                let result = tokio::select! {
+                    result = self.receive(request, place) => result,
+                    () = hold.lost() => Err(ReceiveFailure::Superseded),
+                };
+                let is_taken = matches!(result, Err(ReceiveFailure::Idle(_) | ReceiveFailure::Superseded));
+                (result, !is_taken, Some(hold))
+            }
+            Err(failure) => (Err(failure), false, None),
+        };
+        let concluding = conclude_receiving(&self.association, self.receiving.patience, result);
+        let superseded = async {
+            match &hold {
+                Some(hold) if was_served => hold.lost().await,
+                _ => pending().await,
+            }
+        };
+        tokio::select! {
+            concluded = concluding => {
+                ended(concluded.map_err(|failure| self.failure(&failure)), was_served)
+            }
+            // The sender was killed before it learned that everything is stored, and asks again.
+            () = superseded => ended(Ok(()), false),
         }
     }
 
@@ -231,31 +278,41 @@ impl Session {
     }
 
     /// Receives the offer and waits for a slot; `None` if the sender only checks its uplinks.
-    async fn queue(&self) -> Result<Option<(Request, Place)>, ReceiveFailure> {
+    async fn queue(&self) -> Result<Option<(Request, Place, Hold)>, ReceiveFailure> {
         let (association, receiving) = (&self.association, &self.receiving);
         let on_offer = |name: &str| drop(self.name.set(name.to_owned()));
         let Some(mut request) = hear_offer(association, receiving, on_offer).await? else {
             return Ok(None);
         };
+        // A sender that begins again after it was killed does not wait for its former self.
+        let hold = self.takeovers.take(request.offer.id.as_deref());
         let place = self.slots.join(Source::of(self.peer.ip()), Instant::now());
         let mut place = place.ok_or(ReceiveFailure::Crowded(WAITING_PER_SOURCE))?;
-        wait_for_turn(association, receiving, &mut request, &mut place).await?;
-        Ok(Some((request, place)))
+        tokio::select! {
+            turn = wait_for_turn(association, receiving, &mut request, &mut place) => turn?,
+            () = hold.lost() => return Err(ReceiveFailure::Superseded),
+        }
+        Ok(Some((request, place, hold)))
     }
 
-    async fn receive(&self, request: Request, mut place: Place) -> Result<StoredFile, ReceiveFailure> {
+    async fn receive(&self, request: Request, mut place: Place) -> Result<StoredTransfer, ReceiveFailure> {
         let (association, transfer, reporter) = (&self.association, self.transfer, &*self.reporter);
         let counter = Counter::new(transfer, Role::Receive, request.offer.size, Instant::now());
         let counter = Arc::new(counter);
         place.measure(&counter);
-        let received = receive_file(association, &self.receiving, request, &counter.bytes, |offer| {
+        let title = request.offer.title.clone();
+        let bytes = Arc::clone(&counter.bytes);
+        let on_begin = |offer: &Offer| {
             reporter.report(&Event::Offered {
                 transfer,
-                name: offer.name.as_str(),
+                name: &offer.title,
                 peer: self.peer,
                 size: offer.size,
+                entries: offer.entries,
             });
-        });
+        };
+        let on_note = |note| self.note(note, &counter);
+        let received = receive(association, &self.receiving, request, bytes, on_begin, on_note);
         // Biased, so that the connection is reported before the transfer.
         let result = tokio::select! {
             biased;
@@ -264,18 +321,66 @@ impl Session {
             () = place.taken_over() => Err(ReceiveFailure::Idle(self.slots.limits().idle)),
         };
         if let Ok(stored) = &result {
-            let (name, size, sha256) = (stored.name.as_str(), stored.size, stored.digest);
-            reporter.report(&Event::Stored {
-                transfer,
-                name,
-                file: &stored.path,
-                size,
-                sha256,
-            });
-            let summary = super::summary(association, &counter, name.to_owned(), size, sha256);
-            reporter.report(&Event::Summary(&summary));
+            self.report_stored(title, stored, &counter);
         }
         result
+    }
+
+    fn report_stored(&self, name: String, stored: &StoredTransfer, counter: &Counter) {
+        let entries = stored.entries.iter().map(|entry| StoredReport {
+            name: entry.name.clone(),
+            file: entry.path.display().to_string(),
+            kind: entry.kind,
+            sha256: entry.sha256,
+        });
+        let entries: Vec<StoredReport> = entries.collect();
+        let contents = super::Contents {
+            name,
+            files: stored.files,
+            size: stored.size,
+            sha256: stored.digest(),
+        };
+        self.reporter.report(&Event::Stored {
+            transfer: self.transfer,
+            name: &contents.name,
+            files: contents.files,
+            size: contents.size,
+            file: match &entries[..] {
+                [only] => Some(&only.file),
+                _ => None,
+            },
+            sha256: contents.sha256,
+            entries: &entries,
+        });
+        let summary = super::summary(&self.association, counter, contents);
+        self.reporter.report(&Event::Summary(&summary));
+    }
+
+    fn note(&self, note: Reply, counter: &Counter) {
+        let transfer = Some(self.transfer);
+        match note {
+            Reply::Say(_) => {}
+            Reply::Complete {
+                path,
+                size,
+                from,
+                sha256,
+            } => {
+                counter.resumed.fetch_add(from, Ordering::Relaxed);
+                self.reporter.report(&Event::File {
+                    transfer: self.transfer,
+                    path: &path,
+                    size,
+                    from,
+                    sha256: Some(sha256),
+                });
+            }
+            Reply::Note(message) => self.reporter.report(&Event::Warning {
+                transfer,
+                path: None,
+                message: &message,
+            }),
+        }
     }
 }
 

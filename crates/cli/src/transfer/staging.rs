@@ -1,0 +1,239 @@
+//! Staging folder. Where is a transfer kept until it is complete? In a hidden folder beside its target, which outlives the
+//! program if the sender can go on.
+//!
+//! | name | contents |
+//! |---|---|
+//! | `tree` | complete entries under their own names |
+//! | `parts` | files that are not complete, by the hash of their path; how far each is valid, beside it |
+//! | `complete` | SHA-256 and path of each file in `tree`, as `sha256sum` prints them |
+//! | `committed` | exists once entries are moved from `tree` to the target |
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{AtFlags, FlockOperation, Mode, flock, mkdirat, unlinkat};
+use rustix::io::Errno;
+
+use super::beneath::{enter, make_folder, move_new, open_file, open_root, status};
+use super::digest::{Digest, Hasher};
+use super::error::StoreError;
+use super::store::Folder;
+use super::tree_path::TreePath;
+
+const PREFIX: &str = ".anabranch-";
+const SUFFIX: &str = ".part";
+
+/// A staging folder, locked. Dropped without [`Staging::discard`], it remains if the transfer can be resumed and has begun.
+#[derive(Debug)]
+pub(crate) struct Staging {
+    path: PathBuf,
+    root: OwnedFd,
+    pub(super) target: OwnedFd,
+    pub(super) tree: OwnedFd,
+    pub(super) parts: OwnedFd,
+    journal: File,
+    complete: BTreeMap<String, Digest>,
+    keeps: bool,
+}
+
+impl Staging {
+    /// Opens the staging folder of the transfer with this id, or a new one that cannot be resumed.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`StoreError::InUse`] if another session has the folder.
+    pub(super) fn open(folder: &Folder, id: Option<&str>) -> Result<Self, StoreError> {
+        let failed = |error: io::Error| StoreError::write(&folder.path, error);
+        let target = open_root(&folder.path).map_err(failed)?;
+        let name = match id {
+            Some(id) => name_of(id),
+            None => unique_name(&folder.path).map_err(failed)?,
+        };
+        let root = locked(&target, &name, folder)?;
+        let opened = || -> io::Result<_> {
+            let tree = make_folder(&root, "tree")?;
+            let parts = make_folder(&root, "parts")?;
+            let mut journal = open_file(&root, "complete", 0o600)?;
+            let complete = read_journal(&mut journal)?;
+            Ok((tree, parts, journal, complete))
+        };
+        let (tree, parts, journal, complete) = opened().map_err(failed)?;
+        Ok(Self {
+            path: folder.path.join(name),
+            root,
+            target,
+            tree,
+            parts,
+            journal,
+            complete,
+            keeps: id.is_some(),
+        })
+    }
+
+    /// The digest of a complete file, if it arrived under exactly this path.
+    pub(super) fn digest_of(&self, path: &TreePath) -> Option<Digest> {
+        self.complete.get(path.as_str()).copied()
+    }
+
+    /// Moves a file from `parts` into `tree`.
+    pub(super) fn complete(&mut self, part: &str, path: &TreePath, digest: Digest) -> io::Result<()> {
+        let parent = enter(&self.tree, path.parents(), false)?;
+        // Recorded first: a file without a record would be taken for the twin of another.
+        self.journal.write_all(format!("{digest}  {path}\n").as_bytes())?;
+        self.complete.insert(path.as_str().to_owned(), digest);
+        move_new((&self.parts, part), (&parent, path.name()))
+    }
+
+    /// Whether entries have been moved to the target.
+    pub(super) fn is_committed(&self) -> io::Result<bool> {
+        Ok(status(&self.root, "committed")?.is_some())
+    }
+
+    pub(super) fn set_committed(&self) -> io::Result<()> {
+        open_file(&self.root, "committed", 0o600)?.sync_all()
+    }
+
+    /// Removes the folder with everything in it.
+    pub(crate) fn discard(mut self) {
+        self.keeps = false;
+    }
+
+    /// From now on, the folder is removed when dropped.
+    pub(super) fn give_up(&mut self) {
+        self.keeps = false;
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if !self.keeps {
+            let _ = fs::remove_dir_all(&self.path);
+            return;
+        }
+        // Nothing is kept of a transfer that has not begun; a folder that is not empty is not removed.
+        if self.complete.is_empty() && !matches!(self.is_committed(), Ok(true)) {
+            for name in ["tree", "parts"] {
+                if unlinkat(&self.root, name, AtFlags::REMOVEDIR).is_err() {
+                    return;
+                }
+            }
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Removes staging folders that nobody has used for `age`.
+pub(crate) fn remove_old(folder: &Path, age: Duration) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let is_staging = name
+            .to_str()
+            .is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
+        let used = [
+            entry.path(),
+            entry.path().join("parts"),
+            entry.path().join("complete"),
+        ]
+        .iter()
+        .filter_map(|path| path.symlink_metadata().ok()?.modified().ok())
+        .max();
+        let is_old = used.and_then(|used| SystemTime::now().duration_since(used).ok());
+        if is_staging && is_old.is_some_and(|unused| unused >= age) && is_unlocked(&entry.path()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Bytes on the disk in the staging folder of a transfer.
+pub(super) fn used(folder: &Path, id: &str) -> u64 {
+    disk_usage(&folder.join(name_of(id))).unwrap_or(0)
+}
+
+fn name_of(id: &str) -> String {
+    format!("{PREFIX}{}{SUFFIX}", key(id))
+}
+
+fn is_unlocked(path: &Path) -> bool {
+    File::open(path).is_ok_and(|folder| flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok())
+}
+
+/// A short name for what can be long.
+pub(super) fn key(text: &str) -> String {
+    let mut hasher = Hasher::default();
+    hasher.update(text.as_bytes());
+    let mut key = hasher.finish().to_string();
+    key.truncate(32);
+    key
+}
+
+fn unique_name(folder: &Path) -> io::Result<String> {
+    let made = tempfile::Builder::new()
+        .prefix(PREFIX)
+        .suffix(SUFFIX)
+        .tempdir_in(folder)?;
+    let path = made.keep();
+    let name = path.file_name().unwrap_or_default();
+    Ok(name.to_string_lossy().into_owned())
+}
+
+/// Opens and locks a staging folder, and makes it if it is missing.
+fn locked(target: &OwnedFd, name: &str, folder: &Folder) -> Result<OwnedFd, StoreError> {
+    let failed = |error: Errno| StoreError::write(&folder.path, error.into());
+    loop {
+        match mkdirat(target, name, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(failed(error)),
+        }
+        let root = enter(target, std::iter::once(name), false);
+        let root = root.map_err(|error| StoreError::write(&folder.path, error))?;
+        match flock(&root, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(StoreError::InUse),
+            Err(error) => return Err(failed(error)),
+        }
+        // The session that had the lock may have removed the folder.
+        let ours = rustix::fs::fstat(&root).map_err(failed)?;
+        let named = status(target, name).map_err(|error| StoreError::write(&folder.path, error))?;
+        if named.is_some_and(|named| named.st_ino == ours.st_ino) {
+            return Ok(root);
+        }
+    }
+}
+
+/// Reads the complete lines; what follows them was cut off when the program was killed.
+fn read_journal(journal: &mut File) -> io::Result<BTreeMap<String, Digest>> {
+    let mut complete = BTreeMap::new();
+    let mut reader = BufReader::new(&*journal);
+    let (mut line, mut valid) = (String::new(), 0);
+    while let Ok(read) = reader.read_line(&mut line) {
+        let Some((digest, path)) = line.strip_suffix('\n').and_then(|line| line.split_once("  ")) else {
+            break;
+        };
+        let Some(digest) = Digest::parse(digest) else {
+            break;
+        };
+        complete.insert(path.to_owned(), digest);
+        valid += read as u64;
+        line.clear();
+    }
+    journal.set_len(valid)?;
+    io::Seek::seek(journal, io::SeekFrom::End(0))?;
+    Ok(complete)
+}
+
+fn disk_usage(path: &Path) -> io::Result<u64> {
+    let metadata = path.symlink_metadata()?;
+    let mut used = metadata.blocks().saturating_mul(512);
+    if metadata.is_dir() {
+        for entry in fs::read_dir(path)? {
+            used = used.saturating_add(disk_usage(&entry?.path())?);
+        }
+    }
+    Ok(used)
+}

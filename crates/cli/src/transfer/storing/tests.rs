@@ -1,0 +1,255 @@
+//! Tests of storing. Does a transfer appear either completely or not at all, and does it go on where it was?
+
+use std::fs;
+use std::path::Path;
+
+use anabranch::Bytes;
+use tempfile::TempDir;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::super::digest::Hasher;
+use super::*;
+
+const ID: &str = "0123456789abcdef";
+
+/// A receiver without a network.
+struct Stored {
+    storing: Storing,
+    replies: UnboundedReceiver<Reply>,
+}
+
+impl Stored {
+    fn begin(target: &Path, entries: u64, size: u64, id: Option<&str>) -> Self {
+        let folder = Folder {
+            path: target.to_owned(),
+            overwrite: false,
+            durable: false,
+            all_links: false,
+            is_output: false,
+        };
+        let staging = Staging::open(&folder, id).unwrap();
+        let announced = Announced {
+            entries,
+            size: Some(size),
+            max_size: u64::MAX,
+        };
+        let (tell, replies) = unbounded_channel();
+        let storing = Storing::begin(folder, staging, announced, tell, Arc::default());
+        Self { storing, replies }
+    }
+
+    fn order(&mut self, order: Order) -> Result<(), StoreError> {
+        self.storing.carry_out(order)?;
+        while self.storing.is_behind() {
+            self.storing.catch_up()?;
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &str, size: u64) -> Result<(), StoreError> {
+        self.order(Order::Entry(entry(path, Kind::File, Some(size))))
+    }
+
+    fn piece(&mut self, file: u64, offset: u64, bytes: &[u8]) -> Result<(), StoreError> {
+        let mut buffer = Piece::begin(file, offset);
+        buffer.extend_from_slice(bytes);
+        self.order(Order::Piece(Piece::parse(Bytes::from(buffer)).unwrap()))
+    }
+
+    fn end(&mut self, file: u64, content: &[u8]) -> Result<(), StoreError> {
+        let size = content.len() as u64;
+        let sha256 = digest(content);
+        self.order(Order::End { file, size, sha256 })
+    }
+
+    fn said(&mut self) -> Vec<Control> {
+        let replies = std::iter::from_fn(|| self.replies.try_recv().ok());
+        let said = replies.filter_map(|reply| match reply {
+            Reply::Say(control) => Some(control),
+            Reply::Complete { .. } | Reply::Note(_) => None,
+        });
+        said.collect()
+    }
+}
+
+fn entry(path: &str, kind: Kind, size: Option<u64>) -> Entry {
+    Entry {
+        path: path.to_owned(),
+        kind,
+        size,
+        target: None,
+        mode: Some(0o644),
+        modified: Some(Time(1_700_000_000, 5)),
+    }
+}
+
+fn digest(bytes: &[u8]) -> Digest {
+    let mut hasher = Hasher::default();
+    hasher.update(bytes);
+    hasher.finish()
+}
+
+fn names(folder: &TempDir) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap();
+    names
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect()
+}
+
+#[test]
+fn pieces_in_any_order_are_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let content: Vec<u8> = (0..100_u8).collect();
+    let mut stored = Stored::begin(folder.path(), 1, 100, None);
+    stored.file("a", 100).unwrap();
+    for start in [70, 10, 90, 0, 30, 80, 50, 20, 60, 40] {
+        stored
+            .piece(0, start as u64, &content[start..start + 10])
+            .unwrap();
+    }
+    stored.end(0, &content).unwrap();
+    stored.order(Order::Done).unwrap();
+    assert!(stored.storing.is_complete());
+    let whole = stored.storing.commit().unwrap();
+    assert_eq!(
+        (whole.files, whole.size, whole.digest()),
+        (1, 100, Some(digest(&content)))
+    );
+    whole.staging.discard();
+    assert_eq!(names(&folder), ["a"]);
+    assert_eq!(fs::read(folder.path().join("a")).unwrap(), content);
+}
+
+#[test]
+fn transfer_without_an_id_is_removed_unless_it_is_complete() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut stored = Stored::begin(folder.path(), 1, 2, None);
+    stored.file("a", 2).unwrap();
+    stored.piece(0, 0, b"x").unwrap();
+    assert_eq!(names(&folder).len(), 1);
+    stored.storing.pause();
+    assert!(names(&folder).is_empty());
+}
+
+#[test]
+fn file_with_another_digest_is_not_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut stored = Stored::begin(folder.path(), 1, 1, Some(ID));
+    stored.file("a", 1).unwrap();
+    stored.piece(0, 0, b"x").unwrap();
+    assert!(matches!(stored.end(0, b"y"), Err(StoreError::Corrupt)));
+    stored.storing.give_up();
+    assert!(names(&folder).is_empty());
+}
+
+#[test]
+fn overlapping_pieces_are_a_violation() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut stored = Stored::begin(folder.path(), 1, 10, None);
+    stored.file("a", 10).unwrap();
+    stored.piece(0, 2, b"xx").unwrap();
+    let again = stored.piece(0, 3, b"x");
+    assert!(matches!(again, Err(StoreError::Violation(Violation::Duplicate))));
+}
+
+#[test]
+fn interrupted_file_goes_on_behind_its_first_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let content = b"0123456789";
+    let mut stored = Stored::begin(folder.path(), 2, 11, Some(ID));
+    stored.file("a", 10).unwrap();
+    stored.file("b", 1).unwrap();
+    stored.piece(0, 0, &content[..4]).unwrap();
+    // Behind a gap.
+    stored.piece(0, 8, &content[8..]).unwrap();
+    stored.piece(1, 0, b"b").unwrap();
+    stored.end(1, b"b").unwrap();
+    stored.storing.pause();
+
+    let mut stored = Stored::begin(folder.path(), 2, 11, Some(ID));
+    stored.file("a", 10).unwrap();
+    stored.file("b", 1).unwrap();
+    assert_eq!(
+        stored.said(),
+        [Control::Want { file: 0, from: 4 }, Control::Have { file: 1 }]
+    );
+    stored.piece(0, 4, &content[4..]).unwrap();
+    stored.end(0, content).unwrap();
+    stored.order(Order::Done).unwrap();
+    stored.storing.commit().unwrap().staging.discard();
+    assert_eq!(fs::read(folder.path().join("a")).unwrap(), content);
+    assert_eq!(names(&folder).len(), 2);
+}
+
+#[test]
+fn file_of_another_size_begins_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut stored = Stored::begin(folder.path(), 1, 10, Some(ID));
+    stored.file("a", 10).unwrap();
+    stored.piece(0, 0, b"0123").unwrap();
+    stored.storing.pause();
+    let mut stored = Stored::begin(folder.path(), 1, 11, Some(ID));
+    stored.file("a", 11).unwrap();
+    assert_eq!(stored.said(), [Control::Want { file: 0, from: 0 }]);
+}
+
+/// The program was killed between the two moves, or before the sender learned of them.
+#[test]
+fn committed_transfer_is_confirmed_again() {
+    let folder = tempfile::tempdir().unwrap();
+    for attempt in 0..2 {
+        let mut stored = Stored::begin(folder.path(), 1, 1, Some(ID));
+        stored.file("a", 1).unwrap();
+        if attempt == 0 {
+            stored.piece(0, 0, b"x").unwrap();
+            stored.end(0, b"x").unwrap();
+        } else {
+            assert_eq!(stored.said(), [Control::Have { file: 0 }]);
+        }
+        stored.order(Order::Done).unwrap();
+        let whole = stored.storing.commit().unwrap();
+        assert_eq!(whole.digest(), Some(digest(b"x")));
+        // Not discarded: the sender does not know.
+        drop(whole);
+    }
+    let other = Stored::begin(folder.path(), 1, 1, None).file("a", 1);
+    assert!(matches!(other, Err(StoreError::Exists(_))));
+}
+
+#[test]
+fn session_that_holds_the_transfer_keeps_out_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let stored = Stored::begin(folder.path(), 1, 1, Some(ID));
+    let folder = stored.storing.folder.clone();
+    assert!(matches!(Staging::open(&folder, Some(ID)), Err(StoreError::InUse)));
+    drop(stored);
+    assert!(Staging::open(&folder, Some(ID)).is_ok());
+}
+
+/// A file system that takes two names for one shows an entry under a name that has not been sent.
+#[test]
+fn twin_of_an_entry_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for kind in [Kind::File, Kind::Folder] {
+        let mut stored = Stored::begin(folder.path(), 2, 1, None);
+        stored
+            .order(Order::Entry(entry("top", Kind::Folder, None)))
+            .unwrap();
+        let place = enter(&stored.storing.staging.tree, std::iter::once("top"), false).unwrap();
+        drop(super::super::beneath::open_file(&place, "a", 0o644).unwrap());
+        let size = (kind == Kind::File).then_some(1);
+        let twin = stored.order(Order::Entry(entry("top/a", kind, size)));
+        assert!(matches!(twin, Err(StoreError::Twin(_))), "{twin:?}");
+    }
+    // The twin appears while the file arrives.
+    let mut stored = Stored::begin(folder.path(), 2, 1, None);
+    stored
+        .order(Order::Entry(entry("top", Kind::Folder, None)))
+        .unwrap();
+    stored.file("top/a", 1).unwrap();
+    let place = enter(&stored.storing.staging.tree, std::iter::once("top"), false).unwrap();
+    drop(super::super::beneath::open_file(&place, "a", 0o644).unwrap());
+    stored.piece(1, 0, b"x").unwrap();
+    let twin = stored.end(1, b"x");
+    assert!(matches!(twin, Err(StoreError::Twin(_))), "{twin:?}");
+}

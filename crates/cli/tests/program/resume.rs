@@ -1,0 +1,232 @@
+//! Tests of interrupted transfers. Does a sender or a receiver that was killed go on where it was, and is everything there then?
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::harness::{Receiver, Running, anabranch, file};
+
+/// Options of a receiver that is started again at the same port.
+fn again(receiver: Receiver, options: &[&str]) -> Receiver {
+    let Receiver { running, folder, to } = receiver;
+    drop(running);
+    let (_, address) = to.split_once('@').unwrap();
+    let mut command = anabranch();
+    command
+        .args(["recv", "--json", "--listen", address])
+        .args(options)
+        .arg(folder.path());
+    let mut running = Running::start(&mut command);
+    running.event("listening");
+    Receiver { running, folder, to }
+}
+
+/// A folder with many small files, some of them empty, and one that takes several pieces.
+fn many(outbox: &TempDir, count: usize) -> PathBuf {
+    let top = outbox.path().join("many");
+    for number in 0..count {
+        let folder = top.join(format!("{:02}", number % 20));
+        fs::create_dir_all(&folder).unwrap();
+        let content = format!("{number} ").repeat(number * 7 % 500);
+        fs::write(folder.join(format!("{number}")), content).unwrap();
+    }
+    fs::rename(file(outbox, "big", 3_000_000), top.join("big")).unwrap();
+    top
+}
+
+/// Contents of all files below a folder, by their paths.
+fn contents(top: &Path) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = std::collections::BTreeMap::new();
+    let mut waiting = vec![top.to_owned()];
+    while let Some(path) = waiting.pop() {
+        if path.is_dir() {
+            waiting.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            found.insert(
+                path.strip_prefix(top).unwrap().to_owned(),
+                fs::read(&path).unwrap(),
+            );
+        }
+    }
+    found
+}
+
+fn message(event: &Value) -> &str {
+    event["message"].as_str().unwrap()
+}
+
+#[test]
+fn killed_sender_goes_on_where_it_was() {
+    let outbox = tempfile::tempdir().unwrap();
+    let path = file(&outbox, "big", 40_000_000);
+    let mut receiver = Receiver::start("127.0.0.1", &[]);
+    let mut sender = receiver.sender(&path, &["--limit-rate", "200Mbit"]);
+    while sender.event("progress")["bytes"].as_u64().unwrap() < 15_000_000 {}
+    sender.kill();
+    // The receiver does not know yet; it need not.
+    let mut sender = receiver.sender(&path, &[]);
+    let sent = sender.event("file");
+    assert!(sent["from"].as_u64().unwrap() > 5_000_000, "{sent}");
+    let summary = sender.event("summary");
+    assert_eq!(summary["resumed_bytes"], sent["from"]);
+    assert_eq!(sender.end().0, Some(0));
+    assert!(message(&receiver.running.event("error")).contains("the sender has begun again"));
+    assert_eq!(receiver.running.event("stored")["sha256"], summary["sha256"]);
+    assert!(fs::read(receiver.folder.path().join("big")).unwrap() == fs::read(&path).unwrap());
+    // The receiver has forgotten the transfer when the association has ended: the sender knows.
+    receiver.running.interrupt();
+    receiver.running.event("error");
+    assert_eq!(receiver.names(), ["big"]);
+}
+
+#[test]
+fn sender_that_retries_outlives_its_receiver() {
+    let outbox = tempfile::tempdir().unwrap();
+    let path = file(&outbox, "big", 40_000_000);
+    let mut receiver = Receiver::start("127.0.0.1", &[]);
+    let options = ["--limit-rate", "200Mbit", "--retry", "60s", "--timeout", "2s"];
+    let mut sender = receiver.sender(&path, &options);
+    while sender.event("progress")["bytes"].as_u64().unwrap() < 15_000_000 {}
+    receiver.running.kill();
+    let retry = sender.event("retry");
+    assert!(message(&retry).starts_with("big to 127.0.0.1:"), "{retry}");
+    let receiver = again(receiver, &["--once"]);
+    let sent = sender.event("file");
+    assert!(sent["from"].as_u64().unwrap() > 5_000_000, "{sent}");
+    assert_eq!(sender.end().0, Some(0));
+    assert!(fs::read(receiver.folder.path().join("big")).unwrap() == fs::read(&path).unwrap());
+}
+
+/// What lies in the staging folder may be wrong, after a power failure say.
+#[test]
+fn damaged_rest_is_sent_again() {
+    let outbox = tempfile::tempdir().unwrap();
+    let path = file(&outbox, "big", 40_000_000);
+    let mut receiver = Receiver::start("127.0.0.1", &[]);
+    let mut sender = receiver.sender(&path, &["--limit-rate", "200Mbit"]);
+    while sender.event("progress")["bytes"].as_u64().unwrap() < 15_000_000 {}
+    sender.kill();
+    receiver.running.kill();
+    let name = &receiver.names()[0];
+    let parts = receiver.folder.path().join(name).join("parts");
+    let part = fs::read_dir(parts).unwrap().map(|entry| entry.unwrap().path());
+    let part = part.filter(|path| path.extension().is_none()).collect::<Vec<_>>();
+    let damaged = fs::OpenOptions::new().write(true).open(&part[0]).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&damaged, b"damage", 1_000).unwrap();
+    let mut receiver = again(receiver, &["--once"]);
+    let mut sender = receiver.sender(&path, &[]);
+    // First the rest of the file, then all of it.
+    assert!(sender.event("file")["from"].as_u64().unwrap() > 5_000_000);
+    assert_eq!(sender.event("file")["from"], 0);
+    assert_eq!(sender.end().0, Some(0));
+    receiver.running.event("stored");
+    assert!(fs::read(receiver.folder.path().join("big")).unwrap() == fs::read(&path).unwrap());
+}
+
+#[test]
+fn changed_file_is_not_mixed_with_what_arrived_before() {
+    let outbox = tempfile::tempdir().unwrap();
+    let path = file(&outbox, "big", 40_000_000);
+    let mut receiver = Receiver::start("127.0.0.1", &["--once"]);
+    let mut sender = receiver.sender(&path, &["--limit-rate", "200Mbit"]);
+    while sender.event("progress")["bytes"].as_u64().unwrap() < 15_000_000 {}
+    sender.kill();
+    fs::write(&path, vec![7; 40_000_000]).unwrap();
+    let mut sender = receiver.sender(&path, &[]);
+    assert_eq!(sender.event("file")["from"], 0);
+    assert_eq!(sender.end().0, Some(0));
+    receiver.running.event("stored");
+    assert!(fs::read(receiver.folder.path().join("big")).unwrap() == vec![7; 40_000_000]);
+}
+
+/// The receiver was killed after it had stored everything, or the sender before it learned that.
+#[test]
+fn stored_transfer_is_confirmed_again() {
+    let outbox = tempfile::tempdir().unwrap();
+    let top = many(&outbox, 40);
+    let mut receiver = Receiver::start("127.0.0.1", &[]);
+    let mut sender = receiver.sender(&top, &[]);
+    receiver.running.event("stored");
+    sender.kill();
+    receiver.running.kill();
+    let receiver = again(receiver, &["--once"]);
+    let (code, error) = receiver.sender(&top, &[]).end();
+    // If the sender knew, this is another transfer, and what is there is not replaced.
+    assert!(code == Some(0) || error.is_empty(), "{error}");
+    assert_eq!(contents(&receiver.folder.path().join("many")), contents(&top));
+}
+
+/// A generator of numbers; the seed is printed by the test that fails.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// Kills either side with SIGKILL after a number of its events that is drawn, again and again; then lets the transfer end.
+///
+/// `ANABRANCH_KILLS` is the number of kills, `ANABRANCH_KILL_FILES` that of the files and `ANABRANCH_SEED` the seed.
+#[test]
+fn everything_arrives_once_although_either_side_is_killed() {
+    let number = |name: &str, default: u64| {
+        let set = std::env::var(name).ok();
+        set.map_or(default, |set| set.parse().unwrap())
+    };
+    let (kills, files) = (number("ANABRANCH_KILLS", 10), number("ANABRANCH_KILL_FILES", 300));
+    let seed = number("ANABRANCH_SEED", 1);
+    let mut numbers = Numbers(seed);
+    let outbox = tempfile::tempdir().unwrap();
+    let top = many(&outbox, files as usize);
+    let options = ["--timeout", "2s"];
+    let mut receiver = Receiver::start("127.0.0.1", &options);
+    let start = |receiver: &Receiver| {
+        let mut command = anabranch();
+        command.args([
+            "send",
+            "--json",
+            "--to",
+            &receiver.to,
+            "--timeout",
+            "2s",
+            "--limit-rate",
+            "100Mbit",
+        ]);
+        Running::start(command.arg(&top))
+    };
+    let mut sender = start(&receiver);
+    for kill in 0..kills {
+        let (events, of_sender) = (numbers.below(files / 2), numbers.below(2) == 0);
+        let killed = if of_sender {
+            &mut sender
+        } else {
+            &mut receiver.running
+        };
+        let mut seen = 0;
+        let is_over = !killed.skip_until(|event| {
+            seen += u64::from(event["event"] == "file");
+            seen >= events || event["event"] == "summary" || event["exit_code"].is_u64()
+        });
+        eprintln!("seed {seed}, kill {kill}: sender {of_sender}, after {seen} files, ended before {is_over}");
+        killed.kill();
+        if !of_sender {
+            sender.kill();
+            receiver = again(receiver, &options);
+        }
+        sender = start(&receiver);
+    }
+    let ended = sender.end();
+    assert_eq!(
+        contents(&receiver.folder.path().join("many")),
+        contents(&top),
+        "seed {seed}: {ended:?}"
+    );
+    assert_eq!(receiver.stored_names(), ["many"]);
+}
