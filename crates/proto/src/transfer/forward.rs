@@ -145,6 +145,10 @@ impl Transfer {
             Forward::ITsn(chunk) => packet.push(&chunk),
         };
         debug_assert!(pushed.is_ok(), "it was made for the room");
+        // Repetitions after SACKs and SHUTDOWNs do not restart the timer. Otherwise a path on which they are lost would never have an error.
+        let earlier = self.forwarding.last.as_deref();
+        let earlier = earlier.filter(|last| (last.point, last.path) == (point, path));
+        let expires = earlier.map_or_else(|| now + self.paths.fact(path).rto, |last| last.expires);
         // If not all of it fitted, the rest follows when the peer has acknowledged this one.
         self.forwarding = Forwarding {
             is_due: false,
@@ -152,7 +156,7 @@ impl Transfer {
                 point,
                 sent_at: now,
                 path,
-                expires: now + self.paths.fact(path).rto,
+                expires,
             })),
         };
     }
