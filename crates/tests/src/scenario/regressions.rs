@@ -373,3 +373,40 @@ fn renumbering_right_after_shutdown_is_followed() {
     ];
     holds(shape, ops);
 }
+
+/// The messages behind an unfinished one filled the buffer, and its next part was refused, because the buffer held more than its new size.
+#[test]
+fn message_in_parts_is_finished_after_the_buffer_was_made_smaller() {
+    let mut shape = pair(vec![path(10_000, 10)]);
+    shape.near.send_buffer = 60_000;
+    shape.near.policies = vec![("interleaving", "off")];
+    let whole = |stream| Op::Send {
+        side: Side::Near,
+        stream,
+        bytes: 20_000,
+        count: 1,
+        unordered: false,
+    };
+    holds(
+        shape,
+        vec![
+            Op::SendInParts {
+                side: Side::Near,
+                stream: 0,
+                bytes: 20_000,
+                unordered: false,
+                limit: None,
+                part: 4_000,
+                pause: 1_000,
+            },
+            Op::Advance { millis: 300 },
+            whole(1),
+            whole(2),
+            Op::Resize {
+                side: Side::Near,
+                send: 5_000,
+                receive: 1_000_000,
+            },
+        ],
+    );
+}
