@@ -5,7 +5,9 @@ use std::io;
 use std::net::SocketAddr;
 
 use anabranch_netsim::{Datagram, Host, Protocol};
-use anabranch_proto::{AddressError, Association, AssociationConfig, ConnectError, Endpoint, EndpointConfig};
+use anabranch_proto::{
+    AddressError, Association, AssociationConfig, AuthenticationKeys, ConnectError, Endpoint, EndpointConfig,
+};
 use anabranch_types::{AssociationId, Instant, PathAddr, Seed};
 
 use crate::app::Conversation;
@@ -196,6 +198,15 @@ impl SctpHost {
             .newest_id()
             .and_then(|id| self.talk(now, id, |_, association| act(association)));
         acted.unwrap_or(Ok(()))
+    }
+
+    /// Changes the shared keys of the newest association (RFC 4895). Nothing changes if there is none, or it has no keys.
+    pub fn change_keys(&mut self, now: Instant, change: impl FnOnce(&mut AuthenticationKeys<'_>)) {
+        let Some(id) = self.newest_id() else { return };
+        if let Some(mut association) = self.endpoint.association_mut(id) {
+            association.authentication_keys().as_mut().map(change);
+        }
+        self.serve(now);
     }
 
     /// Drops an association and its application.

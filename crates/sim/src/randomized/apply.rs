@@ -8,7 +8,7 @@ use anabranch_netsim::{LinkChange, Probability};
 use anabranch_proto::{Association, Reliability};
 use anabranch_types::{PathId, Rate};
 
-use super::op::{Limit, Op};
+use super::op::{KEYS, Limit, Op};
 use super::shape::Shape;
 use crate::app::{Conversation, Draft, InParts, Reading, Workload};
 use crate::{Side, Simulation, Step};
@@ -42,6 +42,11 @@ impl Op {
                 let draft = if unordered { draft.unordered() } else { draft };
                 send(simulation, side, (draft, limit.reliability()), count);
             }
+            Self::UseKey {
+                side,
+                key,
+                deactivates,
+            } if shape.authenticates() => use_key(simulation, side, key, deactivates),
             Self::SendInParts { side, .. } => self.send_in_parts(simulation, side),
             Self::Reconfigure { side, change } => {
                 simulation.talk(side, |_, association, _| {
@@ -159,14 +164,43 @@ impl Op {
     }
 }
 
+/// Gives both sides all keys and makes `side` use one of them.
+fn use_key(simulation: &mut Simulation, side: Side, key: u16, deactivates: bool) {
+    if !Side::BOTH.into_iter().all(|side| is_connected(simulation, side)) {
+        return;
+    }
+    Side::BOTH.into_iter().for_each(|side| add_keys(simulation, side));
+    simulation.act(side, |host, now| {
+        host.change_keys(now, |keys| {
+            let former = keys.in_use();
+            keys.select(key).expect("invariant: it was added");
+            if deactivates && former != key {
+                keys.deactivate(former).expect("invariant: it was in use");
+            }
+        });
+    });
+}
+
+/// Adds all keys, with secrets that both sides know.
+fn add_keys(simulation: &mut Simulation, side: Side) {
+    simulation.act(side, |host, now| {
+        host.change_keys(now, |keys| {
+            for key in 0..=KEYS {
+                let secret = if key == 0 { Vec::new() } else { vec![key as u8; 16] };
+                keys.add(key, &secret).expect("invariant: there is room");
+            }
+        });
+    });
+}
+
+fn is_connected(simulation: &Simulation, side: Side) -> bool {
+    let association = simulation.association(side);
+    association.is_some_and(Association::is_connected)
+}
+
 /// Gives an uplink of `side` another address, unless the side has removed that address or is not connected: a host that moves during the
 /// handshake has to connect again.
 fn renumber(simulation: &mut Simulation, side: Side, path: usize, host: u8) {
-    let is_connected = |side| {
-        simulation
-            .association(side)
-            .is_some_and(Association::is_connected)
-    };
     let former = simulation.end_of(path, side);
     let network = 1 + side.index() as u8;
     let address: IpAddr = if former.is_ipv6() {
@@ -175,7 +209,8 @@ fn renumber(simulation: &mut Simulation, side: Side, path: usize, host: u8) {
         Ipv4Addr::new(10, path as u8, network, host).into()
     };
     let is_used = simulation.host(side).addresses().contains(&former);
-    if Side::BOTH.into_iter().all(is_connected) && is_used && address != former.ip() {
+    let are_connected = Side::BOTH.into_iter().all(|side| is_connected(simulation, side));
+    if are_connected && is_used && address != former.ip() {
         simulation.renumber(side, path, address);
     }
 }
@@ -260,4 +295,8 @@ fn restart(simulation: &mut Simulation, shape: &Shape) {
     }
     let config = shape.config(Side::Near);
     simulation.connect_from(Side::Near, &config, Conversation::default().of_life(life));
+    if shape.authenticates() {
+        // The other side may keep a key in use.
+        add_keys(simulation, Side::Near);
+    }
 }

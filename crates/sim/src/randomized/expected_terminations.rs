@@ -139,6 +139,7 @@ impl ExpectedTerminations {
             Op::Renumber { .. }
             | Op::Send { .. }
             | Op::SendUnreliable { .. }
+            | Op::UseKey { .. }
             | Op::Reconfigure { .. }
             | Op::Rate { .. }
             | Op::Delay { .. }

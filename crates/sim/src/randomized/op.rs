@@ -8,6 +8,9 @@ use anabranch_types::{Rng, StreamId};
 use super::shape::{Shape, pick};
 use crate::Side;
 
+/// Shared keys beside key 0.
+pub(super) const KEYS: u16 = 3;
+
 /// One step. All fields are plain numbers, so that it can be printed as source. Streams and paths that do not exist are taken
 /// modulo the existing ones, so that a test stays meaningful when its scenario is reduced.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,6 +64,16 @@ pub enum Op {
         part: usize,
         /// Milliseconds from one part to the next.
         pause: u32,
+    },
+    /// Both applications have further shared keys (RFC 4895), and one authenticates its packets by another one from now on. Ignored where the
+    /// sides do not authenticate chunks, or are not connected.
+    UseKey {
+        /// Side.
+        side: Side,
+        /// The key, 1 or more.
+        key: u16,
+        /// Whether the former key is deactivated.
+        deactivates: bool,
     },
     /// An application resets or adds streams. Ignored where the sides do not support it, or an earlier change is not complete.
     Reconfigure {
@@ -400,6 +413,13 @@ impl Op {
         if shape.is_reconfigurable() && rng.chance(1, 6) {
             let change = StreamChange::draw(rng, streams);
             return Self::Reconfigure { side, change };
+        }
+        if shape.authenticates() && rng.chance(1, 6) {
+            return Self::UseKey {
+                side,
+                key: 1 + rng.below(u64::from(KEYS)) as u16,
+                deactivates: rng.chance(1, 2),
+            };
         }
         let count = *pick(rng, &[1, 1, 1, 3, 10, 40]);
         let unordered = rng.chance(1, 4);

@@ -207,6 +207,11 @@ impl Shape {
         self.seed.is_multiple_of(3)
     }
 
+    /// Whether both sides require chunks other than address changes to be authenticated (RFC 4895).
+    pub(super) const fn authenticates(&self) -> bool {
+        !self.near.authenticated.is_empty() && !self.far.authenticated.is_empty()
+    }
+
     /// Whether some messages are sent in parts, and may be longer than the buffers, as in a quarter of the tests.
     pub(super) const fn sends_in_parts(&self) -> bool {
         self.seed % 4 == 1
