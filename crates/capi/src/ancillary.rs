@@ -8,7 +8,7 @@ use libc::c_int;
 
 use crate::errno::Errno;
 use crate::layout::{Fields, Info};
-use crate::socket::{Init, Received, Request, Settings};
+use crate::socket::{Init, Received, Request};
 
 /// `cmsg_type`.
 mod kind {
@@ -101,17 +101,18 @@ pub(crate) fn passed_descriptors(mut control: &[u8]) -> Vec<c_int> {
     found
 }
 
-/// What the settings have a program told about what it received.
-pub(crate) fn write(received: &Received, settings: &Settings) -> Vec<Vec<u8>> {
+/// What a program wants to be told about what it received.
+pub(crate) fn write(received: &Received) -> Vec<Vec<u8>> {
+    let told = received.told;
     let mut all = Vec::new();
     if let Some(info) = received.info {
-        if settings.receives_rcvinfo {
+        if told.rcvinfo {
             all.push(one(kind::RCVINFO, &info.rcv()));
         }
-        if let Some(next) = received.next.filter(|_| settings.receives_nxtinfo) {
+        if let Some(next) = received.next.filter(|_| told.nxtinfo) {
             all.push(one(kind::NXTINFO, &next.bytes()));
         }
-        if settings.receives_sndrcvinfo() {
+        if told.sndrcvinfo {
             all.push(one(kind::SNDRCV, &info.sndrcv()));
         }
     }

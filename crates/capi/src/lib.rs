@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `ffi` | exported functions; the only `unsafe` code |
 //! | `table` | which descriptors are ours? |
+//! | `fork` | what can a child do with the sockets of its parent? |
 //! | `process` | the driver thread, fork and exit |
 //! | `environment` | variables that select ports and policies |
 //! | `statistics` | what associations did, as lines of JSON |
@@ -31,6 +32,7 @@ mod ancillary;
 mod environment;
 mod errno;
 mod ffi;
+mod fork;
 mod hub;
 mod layout;
 mod mirror;

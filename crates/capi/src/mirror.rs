@@ -3,7 +3,7 @@
 //! The program holds one end. It is readable while there is a byte in its queue, and writable unless its send buffer is full of
 //! bytes; nothing else ever passes through the pair. Blocking, time limits, `O_NONBLOCK` and interruption by signals are the kernel's.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 
 use rustix::io::Errno as Failed;
 use rustix::net::sockopt::{Timeout, set_socket_send_buffer_size, set_socket_timeout, socket_timeout};
@@ -17,7 +17,7 @@ use crate::errno::Errno;
 const FAR: i32 = 512;
 
 /// A duplicate with a high number, which closes on exec.
-fn far(descriptor: &OwnedFd) -> Result<OwnedFd, Errno> {
+pub(crate) fn far(descriptor: &OwnedFd) -> Result<OwnedFd, Errno> {
     let duplicate = rustix::io::fcntl_dupfd_cloexec(descriptor, FAR);
     Ok(duplicate.or_else(|_| rustix::io::fcntl_dupfd_cloexec(descriptor, 0))?)
 }
@@ -56,6 +56,11 @@ impl Mirror {
         let limit = socket_timeout(&like.theirs, Timeout::Send)?;
         set_socket_timeout(&gate.theirs, Timeout::Send, limit)?;
         Ok(gate)
+    }
+
+    /// Descriptors that only the library knows.
+    pub(crate) fn descriptors(&self) -> [RawFd; 2] {
+        [self.ours.as_raw_fd(), self.theirs.as_raw_fd()]
     }
 
     /// Whether calls on the program's descriptor do not wait.

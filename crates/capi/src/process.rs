@@ -1,7 +1,7 @@
 //! State of this process: the sockets, and the thread that drives them. What happens at fork and at exit?
 //!
 //! The thread starts with the first socket that needs it. After a fork, the child begins with empty state, because threads of the
-//! parent may hold its locks. At exit, associations that are closed but not yet shut down have some time to deliver their data.
+//! parent may hold its locks; `fork` says what it can do with its parent's sockets. At exit, associations that are closed but not yet shut down have some time to deliver their data.
 
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
@@ -13,9 +13,10 @@ use anabranch::Association;
 use tokio::runtime::{Builder, Handle};
 
 use crate::errno::Errno;
+use crate::fork::Inherited;
 use crate::hub::Hub;
 use crate::socket::Socket;
-use crate::{ffi, lock, statistics, table};
+use crate::{ffi, fork, lock, statistics, table};
 
 /// How often a process may fork and its child fork and so on; deeper ones share their state.
 const GENERATIONS: usize = 256;
@@ -40,6 +41,8 @@ pub(crate) struct Process {
     /// Number of associations that are being shut down.
     closing: Mutex<usize>,
     closed: Condvar,
+    /// Sockets of the processes that forked this one.
+    inherited: OnceLock<Inherited>,
     /// Number of identifiers of associations that were given.
     identified: AtomicI32,
 }
@@ -56,6 +59,14 @@ impl Process {
     /// The part of the table in which a descriptor is.
     pub(crate) const fn sockets(&self, fd: RawFd) -> &Sockets {
         &self.sockets[(fd & 15) as usize]
+    }
+
+    pub(crate) fn inherited(&self) -> Option<&Inherited> {
+        self.inherited.get()
+    }
+
+    pub(crate) fn inherit(&self, inherited: Inherited) {
+        let _ = self.inherited.set(inherited);
     }
 
     /// The runtime, whose thread is started if there is none.
@@ -140,7 +151,7 @@ impl Process {
 /// This is the child of a fork.
 pub(crate) fn forked() {
     GENERATION.fetch_add(1, Ordering::AcqRel);
-    table::inherit();
+    fork::after_in_child();
 }
 
 /// The process calls `exit`.

@@ -2,11 +2,13 @@
 //!
 //! A descriptor of somebody else costs one load of one byte.
 
+use std::collections::BTreeMap;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use crate::errno::Errno;
+use crate::fork::Handle;
 use crate::process::Process;
 use crate::socket::Socket;
 
@@ -28,17 +30,31 @@ fn kind(fd: RawFd) -> Option<&'static AtomicU8> {
 ///
 /// # Errors
 ///
-/// `ENOTSUP` if its driver runs in the process that forked this one.
-pub(crate) fn find(fd: RawFd) -> Option<Result<Arc<Socket>, Errno>> {
+/// `ENOTSUP` if its driver runs in an ancestor of this process that cannot be reached.
+pub(crate) fn find(fd: RawFd) -> Option<Result<Handle, Errno>> {
     match kind(fd)?.load(Ordering::Acquire) {
         FOREIGN => None,
-        INHERITED => Some(Err(Errno(libc::ENOTSUP))),
+        INHERITED => {
+            let found = Process::current()
+                .inherited()
+                .and_then(|inherited| inherited.find(fd));
+            Some(found.map(Handle::There).ok_or(Errno(libc::ENOTSUP)))
+        }
         _ => {
             let sockets = Process::current().sockets(fd).read();
             let sockets = sockets.unwrap_or_else(PoisonError::into_inner);
-            Some(Ok(Arc::clone(sockets.get(&fd)?)))
+            Some(Ok(Handle::Here(Arc::clone(sockets.get(&fd)?))))
         }
     }
+}
+
+/// The socket of a descriptor, for calls that only the process with its driver can make; `None` if it is not ours.
+///
+/// # Errors
+///
+/// `ENOTSUP` in other processes.
+pub(crate) fn find_here(fd: RawFd) -> Option<Result<Arc<Socket>, Errno>> {
+    Some(find(fd)?.and_then(Handle::local))
 }
 
 /// Enters a descriptor.
@@ -46,8 +62,18 @@ pub(crate) fn find(fd: RawFd) -> Option<Result<Arc<Socket>, Errno>> {
 /// # Errors
 ///
 /// `EMFILE` if its number is too high.
-pub(crate) fn insert(fd: RawFd, socket: Arc<Socket>) -> Result<(), Errno> {
+pub(crate) fn insert(fd: RawFd, handle: Handle) -> Result<(), Errno> {
     let kind = kind(fd).ok_or(Errno(libc::EMFILE))?;
+    let socket = match handle {
+        Handle::Here(socket) => socket,
+        Handle::There(remote) => {
+            if let Some(inherited) = Process::current().inherited() {
+                inherited.insert(fd, remote);
+            }
+            kind.store(INHERITED, Ordering::Release);
+            return Ok(());
+        }
+    };
     socket.add_descriptor();
     let sockets = Process::current().sockets(fd).write();
     sockets.unwrap_or_else(PoisonError::into_inner).insert(fd, socket);
@@ -58,7 +84,13 @@ pub(crate) fn insert(fd: RawFd, socket: Arc<Socket>) -> Result<(), Errno> {
 /// Forgets a descriptor, which is about to be closed. The last one of a socket closes the socket.
 pub(crate) fn remove(fd: RawFd) {
     let Some(kind) = kind(fd) else { return };
-    if kind.swap(FOREIGN, Ordering::AcqRel) == OURS {
+    let before = kind.swap(FOREIGN, Ordering::AcqRel);
+    if before == INHERITED
+        && let Some(inherited) = Process::current().inherited()
+    {
+        inherited.remove(fd);
+    }
+    if before == OURS {
         let sockets = Process::current().sockets(fd).write();
         let removed = sockets.unwrap_or_else(PoisonError::into_inner).remove(&fd);
         if let Some(socket) = removed {
@@ -72,6 +104,12 @@ pub(crate) fn inherit() {
     for kind in &KINDS {
         let _ = kind.compare_exchange(OURS, INHERITED, Ordering::AcqRel, Ordering::Relaxed);
     }
+}
+
+/// All sockets of this process, by descriptor.
+pub(crate) fn all_ours() -> BTreeMap<RawFd, Arc<Socket>> {
+    let socket = |fd| Some((fd, find_here(fd)?.ok()?));
+    ours().filter_map(socket).collect()
 }
 
 /// All descriptors of this process.

@@ -76,6 +76,16 @@ fn child_of_a_fork_has_sockets_of_its_own_and_delivers_at_exit() {
 }
 
 #[test]
+fn child_of_a_fork_serves_what_its_parent_accepted() {
+    case("echo", "served");
+}
+
+#[test]
+fn sockets_of_a_process_that_has_ended_fail_in_its_child() {
+    case("echo", "orphaned");
+}
+
+#[test]
 fn threads_send_and_receive_at_once() {
     case("echo", "threads");
 }

@@ -120,7 +120,7 @@ extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: usize) -> c_int {
         }));
     }
     if request == libc::TIOCOUTQ
-        && let Some(socket) = table::find(fd)
+        && let Some(socket) = table::find_here(fd)
     {
         return done(socket.and_then(|socket| {
             let unsent = |member: &Arc<Member>| member.association.statistics().send_buffer_used;

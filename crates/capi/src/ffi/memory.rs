@@ -21,6 +21,11 @@ pub(super) fn finish(result: Result<usize, Errno>) -> ssize_t {
     }
 }
 
+/// The error of the last call of the C library.
+pub(super) fn last_error() -> Errno {
+    std::io::Error::last_os_error().into()
+}
+
 /// As [`finish`], for functions that return 0.
 pub(super) fn done(result: Result<(), Errno>) -> c_int {
     if finish(result.map(|()| 0)) == 0 { 0 } else { -1 }

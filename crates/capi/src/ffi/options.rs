@@ -8,6 +8,7 @@ use super::memory::{self, done};
 use super::next::next;
 use super::setup::enter;
 use crate::errno::Errno;
+use crate::fork::Handle;
 use crate::layout::{Build, Fields};
 use crate::socket::{Answer, Socket, number};
 use crate::{address, table};
@@ -37,7 +38,7 @@ extern "C" fn getsockopt(
 
 /// Reads an option; returns the result of the call, or `None` if the kernel should answer.
 pub(super) fn read_option(
-    socket: &std::sync::Arc<Socket>,
+    socket: &Handle,
     (level, name): (c_int, c_int),
     to: *mut c_void,
     length: *mut socklen_t,
@@ -47,11 +48,11 @@ pub(super) fn read_option(
     let is_sctp = level == libc::IPPROTO_SCTP;
     let (answer, result) = match name {
         number::PEELOFF | number::PEELOFF_FLAGS if is_sctp => {
-            let answer = peel_off(socket, given, name == number::PEELOFF_FLAGS)?;
+            let answer = peel_off(&*socket.clone().local()?, given, name == number::PEELOFF_FLAGS)?;
             let fd = Fields::new(&answer[4..]).i32()?;
             (Answer::Value(answer), fd)
         }
-        number::CONNECTX3 if is_sctp => (Answer::Value(connectx(socket, given)?), 0),
+        number::CONNECTX3 if is_sctp => (Answer::Value(connectx(&socket.clone().local()?, given)?), 0),
         _ => (socket.option(level, name, given)?, 0),
     };
     let Answer::Value(value) = answer else {
@@ -101,7 +102,7 @@ extern "C" fn setsockopt(
         let is_connect = matches!(name, number::CONNECTX | number::CONNECTX_OLD);
         if level == libc::IPPROTO_SCTP && is_connect {
             // As on Linux, the identifier is the result of the call.
-            let (id, connected) = socket.connect(&address::read_all(value)?)?;
+            let (id, connected) = socket.local()?.connect(&address::read_all(value)?)?;
             return connected.map(|()| Some(id));
         }
         match socket.set_option(level, name, value)? {

@@ -11,12 +11,18 @@ use super::next::unless_ours;
 use super::setup::enter;
 use super::transfer::{destination, one, receive_from, send_with};
 use crate::errno::Errno;
+use crate::fork::Handle;
 use crate::layout::{Fields, Info};
 use crate::socket::{Request, Socket};
 use crate::{address, ancillary, table};
 
 /// The socket of a descriptor. For those of the kernel, lksctp's library would be needed.
 fn ours(fd: c_int) -> Result<Arc<Socket>, Errno> {
+    table::find_here(fd).unwrap_or(Err(Errno(libc::ENOTSUP)))
+}
+
+/// As [`ours`], also of the process that forked this one.
+fn reached(fd: c_int) -> Result<Handle, Errno> {
     table::find(fd).unwrap_or(Err(Errno(libc::ENOTSUP)))
 }
 
@@ -74,7 +80,7 @@ extern "C" fn sctp_opt_info(
     length: *mut socklen_t,
 ) -> c_int {
     unless_ours!(sctp_opt_info(fd: c_int, id: i32, name: c_int, to: *mut c_void, length: *mut socklen_t) -> c_int);
-    let answer = ours(fd).and_then(|socket| {
+    let answer = reached(fd).and_then(|socket| {
         let room = memory::read(length)? as usize;
         memory::output(&id.to_ne_bytes(), to, room)?;
         super::options::read_option(&socket, (libc::IPPROTO_SCTP, name), to, length)
@@ -163,7 +169,7 @@ extern "C" fn sctp_sendmsg(
         value: time_to_live,
         assoc: 0,
     };
-    finish(ours(fd).and_then(|socket| {
+    finish(reached(fd).and_then(|socket| {
         let request = Request {
             to: destination(to, size)?,
             info: Some(info),
@@ -192,7 +198,7 @@ extern "C" fn sctp_send(
     flags: c_int,
 ) -> c_int {
     unless_ours!(sctp_send(fd: c_int, from: *const c_void, length: size_t, info: *const c_void, flags: c_int) -> c_int);
-    finish(ours(fd).and_then(|socket| {
+    finish(reached(fd).and_then(|socket| {
         let request = Request {
             info: sndrcvinfo(info)?,
             ..Request::default()
@@ -214,7 +220,7 @@ extern "C" fn sctp_sendx(
     flags: c_int,
 ) -> c_int {
     unless_ours!(sctp_sendx(fd: c_int, from: *const c_void, length: size_t, to: *const sockaddr, count: c_int, info: *const c_void, flags: c_int) -> c_int);
-    finish(ours(fd).and_then(|socket| {
+    finish(reached(fd).and_then(|socket| {
         let request = Request {
             to: memory::addresses(to, count)?,
             info: sndrcvinfo(info)?,
@@ -268,7 +274,7 @@ extern "C" fn sctp_sendv(
     flags: c_int,
 ) -> c_int {
     unless_ours!(sctp_sendv(fd: c_int, from: *const iovec, buffers: c_int, to: *const sockaddr, count: c_int, info: *const c_void, length: socklen_t, kind: c_uint, flags: c_int) -> c_int);
-    finish(ours(fd).and_then(|socket| {
+    finish(reached(fd).and_then(|socket| {
         let buffers = usize::try_from(buffers).map_err(|_| Errno(libc::EINVAL))?;
         let bytes = memory::gather(&memory::buffers(from, buffers)?, socket.longest())?;
         let mut request = Request::default();
@@ -296,7 +302,7 @@ extern "C" fn sctp_recvmsg(
     flags: *mut c_int,
 ) -> c_int {
     unless_ours!(sctp_recvmsg(fd: c_int, to: *mut c_void, length: size_t, from: *mut sockaddr, size: *mut socklen_t, info: *mut c_void, flags: *mut c_int) -> c_int);
-    finish(ours(fd).and_then(|socket| {
+    finish(reached(fd).and_then(|socket| {
         let wanted = memory::read(flags).unwrap_or(0);
         let received = receive_from(&socket, &one(to, length), wanted, (from, size))?;
         memory::write(flags, received.flags);
@@ -325,14 +331,13 @@ extern "C" fn sctp_recvv(
     const RCVINFO: c_uint = 1;
     const NXTINFO: c_uint = 2;
     const BOTH: c_uint = 3;
-    finish(ours(fd).and_then(|socket| {
+    finish(reached(fd).and_then(|socket| {
         let buffers = usize::try_from(buffers).map_err(|_| Errno(libc::EINVAL))?;
         let wanted = memory::read(flags).unwrap_or(0);
         let received = receive_from(&socket, &memory::buffers(to, buffers)?, wanted, (from, size))?;
         memory::write(flags, received.flags);
-        let settings = socket.settings_of_message(&received);
-        let this = received.info.filter(|_| settings.receives_rcvinfo);
-        let next = received.next.filter(|_| settings.receives_nxtinfo);
+        let this = received.info.filter(|_| received.told.rcvinfo);
+        let next = received.next.filter(|_| received.told.nxtinfo);
         let (told, bytes) = match (this, next) {
             (None, None) => (NONE, Vec::new()),
             (Some(this), None) => (RCVINFO, this.rcv()),

@@ -9,13 +9,19 @@ use super::memory::{self, done, number};
 use super::next::next;
 use crate::environment::Environment;
 use crate::errno::Errno;
+use crate::fork::Handle;
 use crate::socket::{Socket, Style};
-use crate::{address, table};
+use crate::table;
 
 /// Enters a new socket into the table; returns its descriptor.
 pub(super) fn enter((socket, program): (Arc<Socket>, OwnedFd)) -> Result<c_int, Errno> {
+    enter_handle(Handle::Here(socket), program)
+}
+
+/// As [`enter`], for a socket whose driver may run in another process.
+fn enter_handle(handle: Handle, program: OwnedFd) -> Result<c_int, Errno> {
     let fd = program.into_raw_fd();
-    if let Err(error) = table::insert(fd, socket) {
+    if let Err(error) = table::insert(fd, handle) {
         let _ = next!(close(fd: c_int) -> c_int);
         return Err(error);
     }
@@ -41,7 +47,7 @@ extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
 /// Binds a socket (RFC 6458 §4.1.2).
 #[unsafe(no_mangle)]
 extern "C" fn bind(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
-    match table::find(fd) {
+    match table::find_here(fd) {
         Some(socket) => done(socket.and_then(|socket| socket.bind(&[memory::address(to, length)?], false))),
         None => next!(bind(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int),
     }
@@ -50,23 +56,22 @@ extern "C" fn bind(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
 /// Accepts associations (RFC 6458 §4.1.3).
 #[unsafe(no_mangle)]
 extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
-    match table::find(fd) {
+    match table::find_here(fd) {
         Some(socket) => done(socket.and_then(|socket| socket.listen(backlog))),
         None => next!(listen(fd: c_int, backlog: c_int) -> c_int),
     }
 }
 
 fn accept_from(
-    listener: &Socket,
+    listener: &Handle,
     from: *mut sockaddr,
     length: *mut socklen_t,
     flags: c_int,
 ) -> Result<c_int, Errno> {
     let nonblocking = flags & libc::SOCK_NONBLOCK != 0;
-    let accepted = listener.accept(nonblocking, flags & libc::SOCK_CLOEXEC != 0)?;
-    let peer = address::write(accepted.0.peer()?, accepted.0.maps_v4());
+    let (accepted, program, peer) = listener.accept((nonblocking, flags & libc::SOCK_CLOEXEC != 0))?;
     memory::put_address(&peer, from, length)?;
-    enter(accepted)
+    enter_handle(accepted, program)
 }
 
 /// Takes an association (RFC 6458 §4.1.4).
@@ -90,7 +95,7 @@ extern "C" fn accept4(fd: c_int, from: *mut sockaddr, length: *mut socklen_t, fl
 /// Sets an association up (RFC 6458 §4.1.5).
 #[unsafe(no_mangle)]
 extern "C" fn connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
-    match table::find(fd) {
+    match table::find_here(fd) {
         Some(socket) => done(socket.and_then(|socket| socket.connect(&[memory::address(to, length)?])?.1)),
         None => next!(connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int),
     }
@@ -102,15 +107,7 @@ extern "C" fn getsockname(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) 
     let Some(socket) = table::find(fd) else {
         return next!(getsockname(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) -> c_int);
     };
-    done(socket.and_then(|socket| {
-        let any = if socket.is_v6 {
-            ([0_u16; 8], 0).into()
-        } else {
-            ([0_u8; 4], 0).into()
-        };
-        let name = socket.locals().first().copied().unwrap_or(any);
-        memory::put_address(&address::write(name, socket.is_v6), to, length)
-    }))
+    done(socket.and_then(|socket| memory::put_address(&socket.name(false)?, to, length)))
 }
 
 /// The peer's address.
@@ -119,9 +116,5 @@ extern "C" fn getpeername(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) 
     let Some(socket) = table::find(fd) else {
         return next!(getpeername(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) -> c_int);
     };
-    done(
-        socket.and_then(|socket| {
-            memory::put_address(&address::write(socket.peer()?, socket.is_v6), to, length)
-        }),
-    )
+    done(socket.and_then(|socket| memory::put_address(&socket.name(true)?, to, length)))
 }

@@ -2,7 +2,6 @@
 
 use std::ffi::c_void;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use libc::{
     c_int, c_uint, iovec, mmsghdr, msghdr, off_t, off64_t, size_t, sockaddr, socklen_t, ssize_t, timespec,
@@ -11,12 +10,13 @@ use libc::{
 use super::memory::{self, finish, number};
 use super::next::next;
 use crate::errno::Errno;
-use crate::socket::{Received, Request, Socket};
+use crate::fork::Handle;
+use crate::socket::{Received, Request};
 use crate::{address, ancillary, table};
 
 /// Sends a message; a closed socket raises `SIGPIPE` unless `flags` forbid it.
 pub(super) fn send_with(
-    socket: &Arc<Socket>,
+    socket: &Handle,
     bytes: Vec<u8>,
     request: &Request,
     flags: c_int,
@@ -29,7 +29,7 @@ pub(super) fn send_with(
 }
 
 /// Receives into `buffers`.
-pub(super) fn receive_into(socket: &Socket, buffers: &[iovec], flags: c_int) -> Result<Received, Errno> {
+pub(super) fn receive_into(socket: &Handle, buffers: &[iovec], flags: c_int) -> Result<Received, Errno> {
     let (peeks, is_patient) = (flags & libc::MSG_PEEK != 0, flags & libc::MSG_DONTWAIT == 0);
     let received = socket.receive(memory::room(buffers), peeks, is_patient)?;
     memory::scatter(&received.bytes, buffers)?;
@@ -162,14 +162,14 @@ extern "C" fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t {
 
 /// Receives, and writes the peer's address beside each message.
 pub(super) fn receive_from(
-    socket: &Socket,
+    socket: &Handle,
     buffers: &[iovec],
     flags: c_int,
     (from, length): (*mut sockaddr, *mut socklen_t),
 ) -> Result<Received, Errno> {
     let received = receive_into(socket, buffers, flags)?;
     match received.peer {
-        Some(peer) => memory::put_address(&address::write(peer, socket.maps_v4()), from, length)?,
+        Some(peer) => memory::put_address(&address::write(peer, received.told.maps_v4), from, length)?,
         None if !from.is_null() && !length.is_null() => memory::write(length, 0),
         None => {}
     }
@@ -213,7 +213,7 @@ extern "C" fn __recvfrom_chk(
     finish(received.map(|received| received.bytes.len()))
 }
 
-fn send_message(socket: &Arc<Socket>, header: &msghdr, flags: c_int) -> Result<usize, Errno> {
+fn send_message(socket: &Handle, header: &msghdr, flags: c_int) -> Result<usize, Errno> {
     let buffers = memory::buffers(header.msg_iov, header.msg_iovlen)?;
     let bytes = memory::gather(&buffers, socket.longest())?;
     let mut request = Request {
@@ -258,14 +258,13 @@ extern "C" fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: 
     }))
 }
 
-fn receive_message(socket: &Socket, header: &mut msghdr, flags: c_int) -> Result<usize, Errno> {
+fn receive_message(socket: &Handle, header: &mut msghdr, flags: c_int) -> Result<usize, Errno> {
     let buffers = memory::buffers(header.msg_iov, header.msg_iovlen)?;
     let name = (header.msg_name.cast(), &raw mut header.msg_namelen);
     let received = receive_from(socket, &buffers, flags, name)?;
-    let settings = socket.settings_of_message(&received);
     header.msg_flags = received.flags;
     let mut control = Vec::new();
-    for item in ancillary::write(&received, &settings) {
+    for item in ancillary::write(&received) {
         if control.len() + item.len() > header.msg_controllen {
             header.msg_flags |= libc::MSG_CTRUNC;
             break;

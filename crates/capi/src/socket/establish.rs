@@ -183,7 +183,11 @@ impl Socket {
     /// # Errors
     ///
     /// `EINVAL` if the socket does not listen, `EOPNOTSUPP` in the one-to-many style.
-    pub(crate) fn accept(&self, nonblocking: bool, cloexec: bool) -> Result<(Arc<Self>, OwnedFd), Errno> {
+    pub(crate) fn accept(
+        &self,
+        (nonblocking, cloexec): (bool, bool),
+        is_patient: bool,
+    ) -> Result<(Arc<Self>, OwnedFd), Errno> {
         if self.style == Style::OneToMany {
             return Err(Errno(libc::EOPNOTSUPP));
         }
@@ -198,7 +202,7 @@ impl Socket {
                 taken
             };
             let Some((association, hub)) = taken else {
-                self.wait_readable(true)?;
+                self.wait_readable(is_patient)?;
                 continue;
             };
             let settings = Arc::new(Mutex::new(lock(&self.settings).clone()));
@@ -364,6 +368,23 @@ impl Socket {
             Style::OneToMany => None,
         };
         Ok(member.ok_or(Errno(libc::ENOTCONN))?.peer())
+    }
+
+    /// Our address, a wildcard before the socket is bound; or the peer's.
+    ///
+    /// # Errors
+    ///
+    /// `ENOTCONN` if there is no peer.
+    pub(crate) fn name(&self, of_peer: bool) -> Result<SocketAddr, Errno> {
+        if of_peer {
+            return self.peer();
+        }
+        let any = if self.is_v6 {
+            ([0_u16; 8], 0).into()
+        } else {
+            ([0_u8; 4], 0).into()
+        };
+        Ok(self.locals().first().copied().unwrap_or(any))
     }
 
     /// Our addresses; those of the socket if there is no association.

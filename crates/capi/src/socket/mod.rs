@@ -14,7 +14,7 @@ mod watch;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{OwnedFd, RawFd};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
@@ -30,7 +30,7 @@ use crate::statistics;
 pub(crate) use member::Member;
 pub(crate) use options::{Answer, Init, Settings, number};
 use receive::Reader;
-pub(crate) use receive::Received;
+pub(crate) use receive::{Received, Told};
 pub(crate) use send::Request;
 use send::Writer;
 
@@ -103,6 +103,11 @@ impl Socket {
             descriptors: AtomicUsize::new(0),
         };
         Ok((Arc::new(socket), program))
+    }
+
+    /// Descriptors that only the library knows.
+    pub(crate) fn hidden_descriptors(&self) -> [RawFd; 2] {
+        self.mirror.descriptors()
     }
 
     pub(crate) fn add_descriptor(&self) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anabranch::{Association, Bytes, CloseReason, Extent, ReceivedMessage, TryRecvError};
 
 use super::member::Inbox;
-use super::{Member, Phase, Settings, Socket, Style};
+use super::{Member, Phase, Socket, Style};
 use crate::errno::Errno;
 use crate::hub::Hub;
 use crate::layout::{self, AssocState, Info, Next, kind};
@@ -17,8 +17,35 @@ use crate::process::Process;
 /// `MSG_NOTIFICATION`.
 const NOTIFICATION: i32 = 0x8000;
 
+/// What a program wants to be told beside a message, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) rcvinfo: bool,
+    pub(crate) nxtinfo: bool,
+    pub(crate) sndrcvinfo: bool,
+    /// IPv4 addresses as addresses of IPv6.
+    pub(crate) maps_v4: bool,
+}
+
+impl Told {
+    pub(crate) fn bits(self) -> u8 {
+        let all = [self.rcvinfo, self.nxtinfo, self.sndrcvinfo, self.maps_v4];
+        all.iter().fold(0, |bits, bit| bits << 1 | u8::from(*bit))
+    }
+
+    /// What [`bits`](Self::bits) has written.
+    pub(crate) const fn of_bits(bits: u8) -> Self {
+        Self {
+            rcvinfo: bits & 8 != 0,
+            nxtinfo: bits & 4 != 0,
+            sndrcvinfo: bits & 2 != 0,
+            maps_v4: bits & 1 != 0,
+        }
+    }
+}
+
 /// A received message, part of one, notification, or the end of the association (no bytes and no flags).
-#[derive(Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Received {
     pub(crate) bytes: Bytes,
     /// `MSG_EOR`, `MSG_NOTIFICATION`.
@@ -29,6 +56,7 @@ pub(crate) struct Received {
     pub(crate) next: Option<Next>,
     /// The peer; `None` at the end.
     pub(crate) peer: Option<SocketAddr>,
+    pub(crate) told: Told,
 }
 
 /// What waits to be received or accepted.
@@ -149,18 +177,12 @@ impl Socket {
             let received = self.try_receive(&mut reader, room, peeks);
             self.settle_reader(&mut reader);
             drop(reader);
-            if let Some(received) = received? {
+            if let Some(mut received) = received? {
+                received.told.maps_v4 = self.maps_v4();
                 return Ok(received);
             }
             self.wait_readable(is_patient)?;
         }
-    }
-
-    /// The settings of the association of a message, which the socket may have forgotten by now.
-    pub(crate) fn settings_of_message(&self, received: &Received) -> Settings {
-        let id = received.info.map_or(0, |info| info.assoc);
-        self.settings_of(id)
-            .unwrap_or_else(|_| lock(&self.settings).clone())
     }
 
     fn try_receive(&self, reader: &mut Reader, room: usize, peeks: bool) -> Result<Option<Received>, Errno> {
@@ -300,7 +322,15 @@ impl Socket {
 fn take(message: &mut ReceivedMessage, member: &Member, room: usize, peeks: bool) -> Received {
     let count = room.min(message.payload.len());
     let is_end = count == message.payload.len() && !message.extent.has_more();
-    let context = lock(&member.settings).context;
+    let settings = lock(&member.settings);
+    let context = settings.context;
+    let told = Told {
+        rcvinfo: settings.receives_rcvinfo,
+        nxtinfo: settings.receives_nxtinfo,
+        sndrcvinfo: settings.receives_sndrcvinfo(),
+        maps_v4: false,
+    };
+    drop(settings);
     Received {
         info: Some(Info::of(message, member.id, context)),
         bytes: if peeks {
@@ -311,5 +341,6 @@ fn take(message: &mut ReceivedMessage, member: &Member, room: usize, peeks: bool
         flags: if is_end { libc::MSG_EOR } else { 0 },
         next: None,
         peer: Some(member.peer()),
+        told,
     }
 }

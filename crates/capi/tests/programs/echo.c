@@ -157,7 +157,7 @@ static void forked(void) {
   int listening = listener(), status;
   pid_t child = fork();
   if (child == 0) {
-    CHECK(accept(listening, NULL, NULL) == -1 && errno == ENOTSUP);
+    FAILS(listen(listening, 5), ENOTSUP);
     int client = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
     CHECK(connect(client, (struct sockaddr *)&at, sizeof at) == 0);
     send_and_exit(&client);
@@ -168,6 +168,93 @@ static void forked(void) {
   while (read(server, buffer, 100) == 7) messages++;
   CHECK(messages == 1000);
   CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+/* Sends what it receives back until the peer shuts down. */
+static void serve(int fd) {
+  char buffer[100];
+  ssize_t count;
+  while ((count = read(fd, buffer, 100)) > 0) CHECK(write(fd, buffer, count) == count);
+  CHECK(count == 0);
+  exit(0);
+}
+
+static pid_t client(void) {
+  pid_t child = fork();
+  if (child != 0) return child;
+  char buffer[100];
+  int fd = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+  CHECK(connect(fd, (struct sockaddr *)&at, sizeof at) == 0);
+  for (int i = 0; i < 100; i++) {
+    CHECK(send(fd, &i, sizeof i, 0) == sizeof i);
+    CHECK(recv(fd, buffer, 100, 0) == sizeof i && memcmp(buffer, &i, sizeof i) == 0);
+  }
+  CHECK(shutdown(fd, SHUT_WR) == 0 && read(fd, buffer, 100) == 0);
+  exit(0);
+}
+
+static void ended(pid_t child) {
+  int status;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+/* Servers that accept, then fork and serve in the child; in its child; and that accept in the child. */
+static void served(void) {
+  int listening = listener();
+  pid_t peer = client();
+  int server = accept(listening, NULL, NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    struct sctp_status status;
+    struct sockaddr_in from;
+    socklen_t length = sizeof from;
+    CHECK(close(listening) == 0 && GET(server, SCTP_STATUS, status) == 0 && status.sstat_state == SCTP_ESTABLISHED);
+    CHECK(getpeername(server, (struct sockaddr *)&from, &length) == 0 && from.sin_addr.s_addr == at.sin_addr.s_addr);
+    CHECK(events(server, POLLIN, -1) == POLLIN);
+    CHECK(dup2(server, STDIN_FILENO) == STDIN_FILENO && close(server) == 0);
+    serve(STDIN_FILENO);
+  }
+  CHECK(close(server) == 0);
+  ended(child), ended(peer);
+
+  peer = client();
+  server = accept(listening, NULL, NULL);
+  child = fork();
+  if (child == 0) {
+    pid_t grandchild = fork();
+    if (grandchild == 0) serve(server);
+    CHECK(close(server) == 0);
+    ended(grandchild);
+    exit(0);
+  }
+  CHECK(close(server) == 0);
+  ended(child), ended(peer);
+
+  peer = client();
+  child = fork();
+  if (child == 0) serve(accept(listening, NULL, NULL));
+  ended(child), ended(peer);
+}
+
+/* Without the process that has the driver, nothing can be sent, and nothing received. */
+static void orphaned(void) {
+  int ends[2], listening = listener();
+  CHECK(pipe(ends) == 0);
+  pid_t parent = fork();
+  if (parent == 0) {
+    int fd = bound(SOCK_STREAM, &at);
+    CHECK(listen(fd, 5) == 0);
+    if (fork() != 0) _exit(0);
+    char byte = 0;
+    /* Its parent has ended when its end of the pair is closed. */
+    CHECK(close(listening) == 0 && events(fd, POLLIN, -1) & POLLHUP);
+    FAILS(accept(fd, NULL, NULL), ENETDOWN);
+    CHECK(write(ends[1], &byte, 1) == 1);
+    exit(0);
+  }
+  char byte;
+  CHECK(close(ends[1]) == 0 && read(ends[0], &byte, 1) == 1);
+  ended(parent);
 }
 
 static void threads(void) {
@@ -182,6 +269,7 @@ static void threads(void) {
 
 int main(int count, char **arguments) {
   const struct test_case cases[] = {{"blocking", blocking}, {"readiness", readiness}, {"refused", refused},
-                                    {"ancillary", ancillary}, {"forked", forked}, {"threads", threads}, {0}};
+                                    {"ancillary", ancillary}, {"forked", forked}, {"served", served}, {"orphaned", orphaned},
+                                    {"threads", threads}, {0}};
   return run_case(count, arguments, cases);
 }

@@ -83,3 +83,53 @@ fn socat_copies_a_file() {
         "{line}"
     );
 }
+
+/// Two clients in turn get back what they send, from children of the server.
+fn serves_in_children(mut serving: std::process::Command, port: &str) {
+    let server = Running::serve(&mut serving, port);
+    for _ in 0..2 {
+        let mut connecting = program("ncat", ["--sctp", "127.0.0.1", port]);
+        connecting.stdin(Stdio::piped()).stderr(Stdio::null());
+        let (mut client, mut lines) = loop {
+            let mut client = connecting.spawn().unwrap();
+            let written = client.stdin.as_mut().unwrap().write_all(b"hello\n");
+            let mut lines = BufReader::new(client.stdout.take().unwrap()).lines();
+            // The server may not listen yet.
+            if let (Ok(()), Some(line)) = (written, lines.next()) {
+                assert_eq!(line.unwrap(), "hello");
+                break (client, lines);
+            }
+            client.wait().unwrap();
+        };
+        drop(client.stdin.take());
+        assert!(lines.next().is_none());
+        client.wait().unwrap();
+    }
+    server.interrupt();
+}
+
+#[test]
+fn ncat_serves_in_children() {
+    if has("/usr/bin/ncat") {
+        let port = port();
+        let arguments = [
+            "--sctp",
+            "--listen",
+            "--keep-open",
+            "--exec",
+            "/bin/cat",
+            "127.0.0.1",
+            &port,
+        ];
+        serves_in_children(program("ncat", arguments), &port);
+    }
+}
+
+#[test]
+fn socat_serves_in_children() {
+    if has("/usr/bin/ncat") && has("/usr/bin/socat") {
+        let port = port();
+        let listen = format!("SCTP-LISTEN:{port},bind=127.0.0.1,fork");
+        serves_in_children(program("socat", [listen.as_str(), "PIPE"]), &port);
+    }
+}
