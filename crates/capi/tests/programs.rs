@@ -111,6 +111,11 @@ fn message_for_all_reaches_all_and_idle_ones_are_closed() {
 }
 
 #[test]
+fn peer_that_lists_the_address_of_another_gets_none_of_its_messages() {
+    case("many", "listed");
+}
+
+#[test]
 fn hundred_threads_on_one_socket_lose_no_wake_up() {
     case("many", "threads");
 }

@@ -353,7 +353,7 @@ impl Socket {
         *lock(&self.phase) = Phase::New;
     }
 
-    /// An address was added to the peer.
+    /// The peer has answered at an address.
     pub(super) fn learn_address(&self, member: &Member, address: SocketAddr) {
         let found = self.members().by_id.get(&member.id).cloned();
         if let Some(member) = found {

@@ -166,14 +166,22 @@ impl Member {
             PathChange::Reachability(_) => self.address_state(ip),
             PathChange::Primary => Some(AddressState::MadePrimary),
             PathChange::Added => Some(AddressState::Added),
-            PathChange::Removed => Some(AddressState::Removed),
+            PathChange::Removed if self.has_lost(ip) => Some(AddressState::Removed),
             _ => None,
         };
-        let Some(state) = state else { return };
-        if let (AddressState::Added | AddressState::Confirmed, Some(owner)) = (state, self.owner()) {
-            owner.learn_address(self, SocketAddr::new(ip, self.peer().port()));
+        if let Some(state) = state {
+            self.tell_address(ip, state);
         }
-        self.tell_address(ip, state);
+    }
+
+    /// Whether no path leads to an address of the peer any more. Its state is told anew if it comes back.
+    fn has_lost(&self, ip: IpAddr) -> bool {
+        let paths = self.association.statistics().paths;
+        let is_lost = paths.iter().all(|path| path.addr.remote.ip() != ip);
+        if is_lost {
+            lock(&self.watched).addresses.remove(&ip);
+        }
+        is_lost
     }
 
     /// Several paths may lead to one address, whose state is the best of theirs. `None` if it is as it was told last.
@@ -207,7 +215,13 @@ impl Member {
 
     fn tell_address(&self, ip: IpAddr, state: AddressState) {
         let Some(owner) = self.owner() else { return };
-        let written = address::write(SocketAddr::new(ip, self.peer().port()), owner.maps_v4());
+        let address = SocketAddr::new(ip, self.peer().port());
+        match state {
+            AddressState::Confirmed | AddressState::Available => owner.learn_address(self, address),
+            AddressState::Removed => owner.leave(self, address),
+            _ => {}
+        }
+        let written = address::write(address, owner.maps_v4());
         owner.notify(self, kind::PEER_ADDR_CHANGE, |id| {
             layout::address_change(id, &written, state)
         });

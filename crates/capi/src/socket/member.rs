@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use anabranch::{Association, Readiness, ReceivedMessage};
+use anabranch::{Association, Reachability, Readiness, ReceivedMessage};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -126,8 +126,11 @@ impl Member {
         *lock(&self.peer)
     }
 
-    pub(super) fn remember(&self, addresses: &[SocketAddr]) {
-        lock(&self.addresses).extend(addresses);
+    pub(super) fn remember(&self, address: SocketAddr) {
+        let mut addresses = lock(&self.addresses);
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
     }
 
     pub(super) fn remembered(&self) -> Vec<SocketAddr> {
@@ -140,6 +143,15 @@ impl Member {
         let mut remotes: Vec<IpAddr> = vec![self.peer().ip()];
         remotes.extend(paths.iter().map(|path| path.addr.remote.ip()));
         unique(remotes.into_iter(), self.peer().port())
+    }
+
+    /// The addresses at which the peer has answered.
+    pub(super) fn confirmed_peers(&self) -> Vec<SocketAddr> {
+        let paths = self.association.statistics().paths;
+        let confirmed = paths
+            .iter()
+            .filter(|path| path.reachability != Reachability::Unconfirmed);
+        unique(confirmed.map(|path| path.addr.remote.ip()), self.peer().port())
     }
 
     /// Our addresses; the first is that of the primary path.

@@ -195,14 +195,26 @@ impl Socket {
         members.by_id.get(id).cloned()
     }
 
-    /// Enters an association, under all addresses of its peer that are known.
+    /// Enters an association under addresses of its peer, which the program has named or the peer has confirmed. What another association
+    /// has stays its own as long as that lives: a peer may list any address.
     fn enter(&self, member: &Arc<Member>, peers: &[SocketAddr]) {
         let mut members = self.members_mut();
         members.by_id.insert(member.id, Arc::clone(member));
         for peer in peers {
-            members.by_peer.insert(*peer, member.id);
+            let other = members.by_peer.get(peer).and_then(|id| members.by_id.get(id));
+            if other.is_none_or(|other| other.association.is_closed()) {
+                members.by_peer.insert(*peer, member.id);
+                member.remember(*peer);
+            }
         }
-        member.remember(peers);
+    }
+
+    /// Forgets an address, which the peer has no more.
+    fn leave(&self, member: &Member, peer: SocketAddr) {
+        let mut members = self.members_mut();
+        if members.by_peer.get(&peer) == Some(&member.id) {
+            members.by_peer.remove(&peer);
+        }
     }
 
     /// Forgets an association.

@@ -48,14 +48,17 @@ impl Member {
         }
     }
 
-    /// Starts what the notifications need that the program wants, and that does not run yet.
+    /// Starts what the notifications need that the program wants, and that does not run yet. In the one-to-many style, events also tell by
+    /// which addresses the program may name the association.
     pub(super) fn watch(self: &Arc<Self>) {
         if !self.is_established() {
             return;
         }
         let settings = lock(&self.settings).clone();
+        let is_named = self.owner().is_some_and(|owner| owner.style == Style::OneToMany);
+        let is_followed = is_named || OF_EVENTS.iter().any(|kind| settings.subscribes(*kind));
         let mut watched = lock(&self.watched);
-        let follows = !watched.follows_events && OF_EVENTS.iter().any(|kind| settings.subscribes(*kind));
+        let follows = !watched.follows_events && is_followed;
         let dries = !watched.watches_dry && settings.subscribes(kind::SENDER_DRY);
         watched.follows_events |= follows;
         watched.watches_dry |= dries;
@@ -136,7 +139,7 @@ impl Socket {
     /// An association can be used: tells the program.
     pub(super) fn on_established(self: &Arc<Self>, member: &Arc<Member>) {
         member.set_established();
-        self.enter(member, &member.peers());
+        self.enter(member, &member.confirmed_peers());
         let (up, streams) = (layout::AssocState::CommUp, member.association.streams());
         self.notify(member, kind::ASSOC_CHANGE, |id| {
             layout::assoc_change(id, up, streams)

@@ -133,6 +133,58 @@ static void all(void) {
   }
 }
 
+/* A one-to-one style socket at these addresses, the first of which has the port, connects to the server and sends. */
+static int peer_at(const char *const *ips, int count, int port, const char *message) {
+  struct sockaddr_in locals[2];
+  int fd = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+  struct sctp_udpencaps server = {.sue_port = at.sin_port};
+  struct timeval limit = {.tv_sec = 5};
+  for (int i = 0; i < count; i++) locals[i] = loopback(ips[i], port);
+  CHECK(SET(fd, SCTP_REMOTE_UDP_ENCAPS_PORT, server) == 0);
+  CHECK(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0);
+  CHECK(sctp_bindx(fd, (struct sockaddr *)locals, count, SCTP_BINDX_ADD_ADDR) == 0);
+  CHECK(connect(fd, (struct sockaddr *)&at, sizeof at) == 0);
+  CHECK(send(fd, message, strlen(message), 0) == (ssize_t)strlen(message));
+  return fd;
+}
+
+/* A peer lists the address of another one, with its SCTP port, at a UDP port of its own. */
+static void listed(void) {
+  int ports[2], status, udp = socket(AF_INET, SOCK_DGRAM, 0);
+  struct sockaddr_in other = loopback("127.0.0.3", 0);
+  socklen_t length = sizeof other;
+  char buffer[100], text[10];
+  CHECK(pipe(ports) == 0 && bind(udp, (struct sockaddr *)&other, sizeof other) == 0);
+  CHECK(getsockname(udp, (struct sockaddr *)&other, &length) == 0 && close(udp) == 0);
+  snprintf(text, sizeof text, "%d", ntohs(other.sin_port));
+  pid_t child = fork();
+  if (child == 0) {
+    struct sockaddr_in known[2];
+    CHECK(setenv("ANABRANCH_UDP_PORT", text, 1) == 0);
+    CHECK(read(ports[0], known, sizeof known) == sizeof known);
+    at = known[0];
+    int fd = peer_at((const char *const[]){"127.0.0.3", "127.0.0.2"}, 2, ntohs(known[1].sin_port), "other");
+    /* It receives nothing until the server has shut down. */
+    ssize_t count = recv(fd, buffer, 100, 0);
+    exit(count == 0 ? 0 : 1);
+  }
+  int fd = server();
+  struct sockaddr_in from[2], known[2] = {at, loopback("127.0.0.2", 0)};
+  struct sctp_rcvinfo info;
+  int place = bound(SOCK_STREAM, &other);
+  known[1].sin_port = other.sin_port;
+  CHECK(close(place) == 0);
+  int client = peer_at((const char *const[]){"127.0.0.2"}, 1, ntohs(known[1].sin_port), "first");
+  length = sizeof from[0];
+  CHECK(recvfrom(fd, buffer, 100, 0, (struct sockaddr *)&from[0], &length) == 5 && memcmp(buffer, "first", 5) == 0);
+  CHECK(from[0].sin_addr.s_addr == known[1].sin_addr.s_addr && from[0].sin_port == known[1].sin_port);
+  CHECK(write(ports[1], known, sizeof known) == sizeof known);
+  CHECK(data(fd, buffer, 100, &info) == 5 && memcmp(buffer, "other", 5) == 0);
+  CHECK(sendto(fd, "answer", 6, 0, (struct sockaddr *)&from[0], sizeof from[0]) == 6);
+  CHECK(recv(client, buffer, 100, 0) == 6 && memcmp(buffer, "answer", 6) == 0);
+  CHECK(close(fd) == 0 && waitpid(child, &status, 0) == child && status == 0);
+}
+
 static int shared, echoes;
 
 /* Sends on the shared socket; associations and buffers fill up. */
@@ -211,7 +263,7 @@ static void ready(void) {
 }
 
 int main(int count, char **arguments) {
-  const struct test_case cases[] = {{"implicit", implicit}, {"ends", ends}, {"peeled", peeled}, {"all", all},
+  const struct test_case cases[] = {{"implicit", implicit}, {"ends", ends}, {"peeled", peeled}, {"all", all}, {"listed", listed},
                                     {"threads", threads}, {"ready", ready}, {0}};
   return run_case(count, arguments, cases);
 }
