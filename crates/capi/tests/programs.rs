@@ -161,6 +161,16 @@ fn ipv6_sockets_have_peers_of_ipv4() {
 }
 
 #[test]
+fn message_before_an_abort_is_received_with_nxtinfo() {
+    case("ends", "aborted");
+}
+
+#[test]
+fn peeking_leaves_the_error_of_an_association() {
+    case("ends", "peeked");
+}
+
+#[test]
 fn hostile_options_get_an_error() {
     case("hostile", "options");
 }

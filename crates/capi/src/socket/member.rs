@@ -51,8 +51,10 @@ pub(super) struct Inbox {
     pub(super) pending: Option<ReceivedMessage>,
     /// Whether the association is among the reader's.
     pub(super) is_queued: bool,
-    /// Whether the program knows of the end.
+    /// Whether the end was found, of which the program learns when it has received everything else.
     pub(super) has_ended: bool,
+    /// The error that the association left behind, for the next call that receives, in the one-to-one style.
+    pub(super) error: Option<Errno>,
 }
 
 impl Member {

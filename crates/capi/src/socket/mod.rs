@@ -237,6 +237,14 @@ impl Socket {
             .map(Errno)
     }
 
+    /// The error of the socket, which stays with `peeks`.
+    fn error(&self, peeks: bool) -> Option<Errno> {
+        if peeks {
+            return Some(Errno(self.error.load(Ordering::Acquire))).filter(|error| error.0 != 0);
+        }
+        self.take_error()
+    }
+
     /// Something can be received from or sent to an association, or it has ended.
     fn on_readiness(&self, member: &Arc<Member>, readiness: Readiness) {
         if readiness != Readiness::Send {

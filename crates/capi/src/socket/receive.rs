@@ -167,7 +167,7 @@ impl Socket {
     /// Receives up to `room` bytes; with `peeks`, without taking them.
     pub(crate) fn receive(&self, room: usize, peeks: bool, is_patient: bool) -> Result<Received, Errno> {
         loop {
-            if let Some(error) = self.take_error() {
+            if let Some(error) = self.error(peeks) {
                 return Err(error);
             }
             if self.style == Style::OneToOne && !matches!(*lock(&self.phase), Phase::Connected) {
@@ -194,26 +194,27 @@ impl Socket {
                 return Ok(None);
             };
             let mut inbox = lock(&member.inbox);
-            self.fill(reader, &member, &mut inbox)?;
+            self.fill(reader, &member, &mut inbox);
             if let Some(message) = &mut inbox.pending {
                 let received = take(message, &member, room, peeks);
                 if !peeks {
                     self.advance(reader, &member, &mut inbox, received.flags & libc::MSG_EOR != 0);
                     drop(inbox);
                     let next = lock(&member.settings).receives_nxtinfo;
-                    let next = if next { self.look_ahead(reader)? } else { None };
+                    let next = if next { self.look_ahead(reader) } else { None };
                     return Ok(Some(Received { next, ..received }));
                 }
                 return Ok(Some(received));
             }
             if inbox.has_ended && self.style == Style::OneToOne && reader.notices.is_empty() {
-                return Ok(Some(Received::default()));
+                let error = if peeks { inbox.error } else { inbox.error.take() };
+                return error.map_or_else(|| Ok(Some(Received::default())), Err);
             }
         }
     }
 
     /// Takes the next message of an association, or part of one, into its inbox. If there is none, it waits no longer to be served.
-    fn fill(&self, reader: &mut Reader, member: &Arc<Member>, inbox: &mut Inbox) -> Result<(), Errno> {
+    fn fill(&self, reader: &mut Reader, member: &Arc<Member>, inbox: &mut Inbox) {
         while inbox.pending.is_none() && !inbox.has_ended {
             match member.association.try_recv_part() {
                 Ok(Some(message)) if message.extent == Extent::Aborted => {
@@ -221,7 +222,7 @@ impl Socket {
                     if lock(&member.settings).subscribes(kind::PARTIAL_DELIVERY) {
                         let notice = layout::partial_delivery(member.id, message.stream.0);
                         reader.push_notice(member, notice);
-                        return Ok(());
+                        return;
                     }
                 }
                 Ok(Some(message)) => inbox.pending = Some(message),
@@ -229,11 +230,10 @@ impl Socket {
                 Err(TryRecvError::Closed(reason)) => return self.end(reader, member, inbox, Some(&reason)),
                 Err(_) => {
                     reader.dequeue(member, inbox);
-                    return Ok(());
+                    return;
                 }
             }
         }
-        Ok(())
     }
 
     /// What was taken is gone: serves another association, unless the message has more parts and excludes others.
@@ -257,31 +257,31 @@ impl Socket {
     }
 
     /// What the next call would receive.
-    fn look_ahead(&self, reader: &mut Reader) -> Result<Option<Next>, Errno> {
+    fn look_ahead(&self, reader: &mut Reader) -> Option<Next> {
         if reader.notices.is_empty()
             && let Some(member) = reader.front()
         {
             let mut inbox = lock(&member.inbox);
-            self.fill(reader, &member, &mut inbox)?;
+            self.fill(reader, &member, &mut inbox);
             if let Some(message) = &inbox.pending {
-                return Ok(Some(Next {
+                return Some(Next {
                     info: Info::of(message, member.id, 0),
                     is_notice: false,
                     length: u32::try_from(message.payload.len()).unwrap_or(u32::MAX),
-                }));
+                });
             }
         }
-        Ok(reader.notices.front().map(|notice| Next {
+        reader.notices.front().map(|notice| Next {
             info: Info {
                 assoc: notice.member,
                 ..Info::default()
             },
             is_notice: true,
             length: u32::try_from(notice.bytes.len()).unwrap_or(u32::MAX),
-        }))
+        })
     }
 
-    /// An association has ended: tells the program once by notifications, or by an error in the one-to-one style. In the one-to-many
+    /// An association has ended: tells the program once by notifications, or leaves an error in the one-to-one style. In the one-to-many
     /// style, the socket forgets it.
     fn end(
         &self,
@@ -289,7 +289,7 @@ impl Socket {
         member: &Arc<Member>,
         inbox: &mut Inbox,
         reason: Option<&CloseReason>,
-    ) -> Result<(), Errno> {
+    ) {
         inbox.has_ended = true;
         let settings = lock(&member.settings).clone();
         if reason.is_none() && settings.subscribes(kind::SHUTDOWN_EVENT) {
@@ -309,11 +309,8 @@ impl Socket {
                 Process::current().shut_down(member.association.clone(), Arc::clone(&member.hub));
             }
             self.unblock(member);
-            return Ok(());
-        }
-        match reason.and_then(Errno::of_end) {
-            Some(error) if reader.notices.is_empty() => Err(error),
-            _ => Ok(()),
+        } else if reader.notices.is_empty() {
+            inbox.error = reason.and_then(Errno::of_end);
         }
     }
 }

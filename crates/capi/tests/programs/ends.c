@@ -1,0 +1,55 @@
+/* How associations end, and what a program learns of it. Usage: ends CASE. */
+#include "common.h"
+#include <time.h>
+
+static struct sockaddr_in at;
+
+/* A pair of one-to-one style sockets. */
+static void pair(int *client, int *server) {
+  int listening = bound(SOCK_STREAM, &at);
+  *client = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+  CHECK(listen(listening, 5) == 0 && connect(*client, (struct sockaddr *)&at, sizeof at) == 0);
+  *server = accept(listening, NULL, NULL);
+  CHECK(*server >= 0);
+  close(listening);
+}
+
+/* Aborts the association of fd, and waits until the peer knows. */
+static void abort_by(int fd, int peer) {
+  struct sctp_sndinfo kill = {.snd_flags = SCTP_ABORT};
+  CHECK(sctp_sendv(fd, &(struct iovec){"bye", 3}, 1, NULL, 0, &kill, sizeof kill, SCTP_SENDV_SNDINFO, 0) == 3);
+  struct sctp_status status;
+  while (GET(peer, SCTP_STATUS, status) == 0 && status.sstat_state == SCTP_ESTABLISHED) usleep(1000);
+}
+
+/* The last message before an ABORT is received with SCTP_RECVNXTINFO too, and the error after it. */
+static void aborted(void) {
+  for (int on = 0; on < 2; on++) {
+    int client, server;
+    char buffer[100];
+    pair(&client, &server);
+    CHECK(SET(server, SCTP_RECVNXTINFO, on) == 0);
+    CHECK(send(client, "last", 4, 0) == 4 && events(server, POLLIN, -1) == POLLIN);
+    abort_by(client, server);
+    CHECK(recv(server, buffer, 100, 0) == 4);
+    FAILS(recv(server, buffer, 100, 0), ECONNRESET);
+    CHECK(recv(server, buffer, 100, 0) == 0);
+  }
+}
+
+/* Looking takes nothing, the error included. */
+static void peeked(void) {
+  int client, server, number = -1;
+  char buffer[100];
+  pair(&client, &server);
+  abort_by(client, server);
+  CHECK(ioctl(server, FIONREAD, &number) == 0 && number == 0);
+  FAILS(recv(server, buffer, 100, MSG_PEEK), ECONNRESET);
+  FAILS(recv(server, buffer, 100, 0), ECONNRESET);
+  CHECK(recv(server, buffer, 100, 0) == 0);
+}
+
+int main(int count, char **arguments) {
+  const struct test_case cases[] = {{"aborted", aborted}, {"peeked", peeked}, {0}};
+  return run_case(count, arguments, cases);
+}
