@@ -171,6 +171,11 @@ fn peeking_leaves_the_error_of_an_association() {
 }
 
 #[test]
+fn association_that_receives_is_not_closed_as_idle() {
+    case("ends", "receiving");
+}
+
+#[test]
 fn hostile_options_get_an_error() {
     case("hostile", "options");
 }

@@ -105,6 +105,9 @@ impl Member {
 
     /// What can be done has changed.
     pub(super) fn tell(self: &Arc<Self>, readiness: Readiness) {
+        if readiness != Readiness::Send {
+            self.touch();
+        }
         if let Some(owner) = self.owner() {
             owner.on_readiness(self, readiness);
         }
@@ -174,6 +177,12 @@ impl Member {
     /// Data was sent or received.
     pub(super) fn touch(&self) {
         *lock(&self.last_use) = Instant::now();
+    }
+
+    /// Messages that were received, and bytes that wait to be; either changes when data arrives.
+    pub(super) fn received(&self) -> (u64, u64) {
+        let statistics = self.association.statistics();
+        (statistics.messages_received, statistics.receive_buffer_used)
     }
 
     pub(super) fn last_use(&self) -> Instant {

@@ -113,10 +113,16 @@ impl Member {
         let weak = Arc::downgrade(self);
         self.touch();
         let mut deadline = self.last_use() + limit;
+        let mut received = self.received();
         runtime.spawn(async move {
             loop {
                 tokio::time::sleep_until(deadline).await;
                 let Some(member) = weak.upgrade() else { return };
+                // While the program does not read, not all that arrives changes the readiness.
+                let before = std::mem::replace(&mut received, member.received());
+                if received != before {
+                    member.touch();
+                }
                 deadline = member.last_use() + limit;
                 if deadline <= tokio::time::Instant::now() {
                     let _ = member.shut_down_sending();

@@ -49,7 +49,26 @@ static void peeked(void) {
   CHECK(recv(server, buffer, 100, 0) == 0);
 }
 
+static double seconds(void) {
+  struct timespec now;
+  CHECK(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+  return now.tv_sec + now.tv_nsec / 1e9;
+}
+
+/* SCTP_AUTOCLOSE does not close an association that only receives, but an idle one. */
+static void receiving(void) {
+  int fd = bound(SOCK_SEQPACKET, &at), client = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP), limit = 1;
+  char buffer[100];
+  CHECK(SET(fd, SCTP_AUTOCLOSE, limit) == 0 && listen(fd, 5) == 0);
+  CHECK(connect(client, (struct sockaddr *)&at, sizeof at) == 0);
+  for (double begin = seconds(); seconds() < begin + 2.5 * limit;) {
+    CHECK(send(client, "alive", 5, MSG_NOSIGNAL) == 5 && recv(fd, buffer, 100, 0) == 5);
+    CHECK(events(client, POLLIN, 10) == 0);
+  }
+  CHECK(recv(client, buffer, 100, 0) == 0);
+}
+
 int main(int count, char **arguments) {
-  const struct test_case cases[] = {{"aborted", aborted}, {"peeked", peeked}, {0}};
+  const struct test_case cases[] = {{"aborted", aborted}, {"peeked", peeked}, {"receiving", receiving}, {0}};
   return run_case(count, arguments, cases);
 }
