@@ -176,6 +176,11 @@ fn association_that_receives_is_not_closed_as_idle() {
 }
 
 #[test]
+fn thread_that_receives_learns_of_a_close() {
+    case("ends", "closed");
+}
+
+#[test]
 fn hostile_options_get_an_error() {
     case("hostile", "options");
 }

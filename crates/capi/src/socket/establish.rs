@@ -139,7 +139,7 @@ impl Socket {
         let hub = match &*phase {
             Phase::Open(hub) => Arc::clone(hub),
             Phase::New | Phase::Bound(_) => self.open(&mut phase, None)?,
-            Phase::Connecting | Phase::Connected => return Err(Errno(libc::EINVAL)),
+            Phase::Connecting | Phase::Connected | Phase::Closed => return Err(Errno(libc::EINVAL)),
         };
         *phase = Phase::Open(Arc::clone(&hub));
         drop(phase);
@@ -236,6 +236,7 @@ impl Socket {
                 *phase = Phase::Connecting;
                 member
             }
+            (_, Phase::Closed) => return Err(Errno(libc::EBADF)),
             (Style::OneToOne, Phase::Connecting) => return Err(Errno(libc::EALREADY)),
             (Style::OneToOne, _) => return Err(Errno(libc::EISCONN)),
             (Style::OneToMany, _) => {
@@ -342,15 +343,19 @@ impl Socket {
 
     /// An association of the one-to-one style is established.
     pub(super) fn set_connected(&self) {
-        if self.style == Style::OneToOne {
-            *lock(&self.phase) = Phase::Connected;
+        let mut phase = lock(&self.phase);
+        if self.style == Style::OneToOne && !matches!(*phase, Phase::Closed) {
+            *phase = Phase::Connected;
         }
     }
 
     /// The handshake of an association of the one-to-one style failed.
     pub(super) fn set_unconnected(&self, error: Errno) {
         self.error.store(error.0, Ordering::Release);
-        *lock(&self.phase) = Phase::New;
+        let mut phase = lock(&self.phase);
+        if !matches!(*phase, Phase::Closed) {
+            *phase = Phase::New;
+        }
     }
 
     /// The peer has answered at an address.
@@ -392,7 +397,7 @@ impl Socket {
         let of_socket = match &*lock(&self.phase) {
             Phase::Bound(place) => Some(place.locals.clone()),
             Phase::Open(hub) => Some(lock(&hub.locals).clone()),
-            Phase::New | Phase::Connecting | Phase::Connected => None,
+            Phase::New | Phase::Connecting | Phase::Connected | Phase::Closed => None,
         };
         let of_member = || self.only_member().map(|member| member.locals());
         of_socket.or_else(of_member).unwrap_or_default()

@@ -68,6 +68,8 @@ enum Phase {
     Open(Arc<Hub>),
     Connecting,
     Connected,
+    /// All descriptors were closed; threads may still be in calls.
+    Closed,
 }
 
 /// The associations of a socket.
@@ -123,7 +125,7 @@ impl Socket {
 
     /// Shuts all associations down in the background, or as `SO_LINGER` says.
     fn close(&self) {
-        let phase = std::mem::replace(&mut *lock(&self.phase), Phase::New);
+        let phase = std::mem::replace(&mut *lock(&self.phase), Phase::Closed);
         if let Phase::Open(hub) = phase {
             hub.stop_listening(self);
             for (association, _) in lock(&self.reader).waiting.drain(..) {

@@ -170,8 +170,12 @@ impl Socket {
             if let Some(error) = self.error(peeks) {
                 return Err(error);
             }
-            if self.style == Style::OneToOne && !matches!(*lock(&self.phase), Phase::Connected) {
-                return Err(Errno(libc::ENOTCONN));
+            match *lock(&self.phase) {
+                // Another thread has closed the last descriptor while this one waited.
+                Phase::Closed => return Err(Errno(libc::EBADF)),
+                Phase::Connected => {}
+                _ if self.style == Style::OneToOne => return Err(Errno(libc::ENOTCONN)),
+                _ => {}
             }
             let mut reader = lock(&self.reader);
             let received = self.try_receive(&mut reader, room, peeks);

@@ -68,7 +68,32 @@ static void receiving(void) {
   CHECK(recv(client, buffer, 100, 0) == 0);
 }
 
+static int shared;
+
+static void *wait_for_data(void *unused) {
+  char buffer[100];
+  (void)unused;
+  FAILS(recv(shared, buffer, 100, 0), EBADF);
+  return NULL;
+}
+
+/* A thread that waits for data learns that another one closes the socket. */
+static void closed(void) {
+  const int styles[] = {SOCK_STREAM, SOCK_SEQPACKET};
+  for (int i = 0; i < 2; i++) {
+    pthread_t thread;
+    int client, server;
+    pair(&client, &server);
+    shared = styles[i] == SOCK_STREAM ? client : bound(SOCK_SEQPACKET, &at);
+    CHECK(styles[i] == SOCK_STREAM || listen(shared, 5) == 0);
+    CHECK(pthread_create(&thread, NULL, wait_for_data, NULL) == 0);
+    /* It waits, or will in a moment; then it gets the same error from the system. */
+    usleep(50000);
+    CHECK(close(shared) == 0 && pthread_join(thread, NULL) == 0);
+  }
+}
+
 int main(int count, char **arguments) {
-  const struct test_case cases[] = {{"aborted", aborted}, {"peeked", peeked}, {"receiving", receiving}, {0}};
+  const struct test_case cases[] = {{"aborted", aborted}, {"peeked", peeked}, {"receiving", receiving}, {"closed", closed}, {0}};
   return run_case(count, arguments, cases);
 }
