@@ -41,6 +41,14 @@ fn duplicated(fd: c_int, duplicate: c_int) -> c_int {
     }
 }
 
+/// As [`duplicated`], where the duplicate took the place of a descriptor that may have been ours. A call that fails has closed nothing.
+fn replaced(fd: c_int, duplicate: c_int) -> c_int {
+    if duplicate >= 0 && duplicate != fd {
+        table::remove(duplicate);
+    }
+    duplicated(fd, duplicate)
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn dup(fd: c_int) -> c_int {
     duplicated(fd, next!(dup(fd: c_int) -> c_int))
@@ -48,18 +56,12 @@ extern "C" fn dup(fd: c_int) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn dup2(fd: c_int, to: c_int) -> c_int {
-    if fd != to {
-        table::remove(to);
-    }
-    duplicated(fd, next!(dup2(fd: c_int, to: c_int) -> c_int))
+    replaced(fd, next!(dup2(fd: c_int, to: c_int) -> c_int))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn dup3(fd: c_int, to: c_int, flags: c_int) -> c_int {
-    if fd != to {
-        table::remove(to);
-    }
-    duplicated(fd, next!(dup3(fd: c_int, to: c_int, flags: c_int) -> c_int))
+    replaced(fd, next!(dup3(fd: c_int, to: c_int, flags: c_int) -> c_int))
 }
 
 fn is_dup(command: c_int) -> bool {

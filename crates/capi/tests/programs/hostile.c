@@ -135,6 +135,11 @@ static void calls(void) {
   CHECK(setsockopt(server, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon) == 0);
   FAILS(recv(server, buffers[0], 10, 0), EAGAIN);
   FAILS(recv(server, buffers[0], 10, MSG_DONTWAIT), EAGAIN);
+  /* A call that fails leaves the socket in place of which the duplicate would be. */
+  FAILS(dup2(9999, client), EBADF);
+  FAILS(dup3(9999, client, 0), EBADF);
+  FAILS(dup3(client, client, 0), EINVAL);
+  CHECK(send(client, "same", 4, MSG_NOSIGNAL) == 4 && events(server, POLLIN, -1) == POLLIN && recv(server, buffers[0], 10, 0) == 4);
   int copies[3] = {dup2(client, 100), dup3(client, 101, O_CLOEXEC), fcntl(client, F_DUPFD_CLOEXEC, 102)};
   CHECK(fcntl(copies[0], F_GETFD) == 0 && fcntl(copies[1], F_GETFD) == FD_CLOEXEC && fcntl(copies[2], F_GETFD) == FD_CLOEXEC);
   close(client);
