@@ -14,7 +14,7 @@ use crate::environment::{Environment, UdpPorts};
 use crate::errno::Errno;
 use crate::lock;
 use crate::process::Process;
-use crate::socket::Socket;
+use crate::socket::{Member, Socket};
 
 /// Where SCTP ports are in UDP. Sockets exist only in a valid environment.
 fn ports() -> UdpPorts {
@@ -145,6 +145,7 @@ impl Place {
         Ok(Arc::new(Hub {
             endpoint,
             locals: Mutex::new(self.locals),
+            users: Mutex::default(),
             listener: Mutex::new(Weak::new()),
             accepting: OnceLock::new(),
         }))
@@ -167,6 +168,8 @@ pub(crate) struct Hub {
     pub(crate) endpoint: Endpoint,
     /// With the SCTP port.
     pub(crate) locals: Mutex<Vec<SocketAddr>>,
+    /// Associations, some of which may have ended.
+    users: Mutex<Vec<Weak<Member>>>,
     listener: Mutex<Weak<Socket>>,
     accepting: OnceLock<AbortHandle>,
 }
@@ -187,16 +190,74 @@ impl Hub {
 
     /// Adds an address; returns where it is in UDP.
     pub(crate) fn add_address(&self, sctp: SocketAddr) -> Result<SocketAddr, Errno> {
+        if let Some(departing) = self.departing(sctp) {
+            lock(&self.locals).push(sctp);
+            return Ok(departing);
+        }
         let _context = Process::current().runtime()?.enter();
         let added = self.endpoint.add_local(encapsulated(sctp, None))?;
         lock(&self.locals).push(sctp);
         Ok(added)
     }
 
-    /// Removes an address, which associations do not use any more.
-    pub(crate) fn remove_address(&self, udp: SocketAddr) {
-        lock(&self.locals).retain(|local| local.ip() != udp.ip());
-        self.endpoint.remove_local(udp);
+    /// The UDP socket of an address that was removed and that associations still use.
+    fn departing(&self, sctp: SocketAddr) -> Option<SocketAddr> {
+        let is_listed = lock(&self.locals).iter().any(|local| local.ip() == sctp.ip());
+        let of_ip = |udp: &SocketAddr| udp.ip() == sctp.ip() && !is_listed;
+        self.endpoint.local_addrs().into_iter().find(of_ip)
+    }
+
+    /// Whether addresses remain without these, which are in UDP.
+    pub(crate) fn has_more_than(&self, removed: &[SocketAddr]) -> bool {
+        let is_removed = |local: &SocketAddr| removed.iter().any(|udp| udp.ip() == local.ip());
+        !lock(&self.locals).iter().all(is_removed)
+    }
+
+    /// Removes an address, whose UDP socket is closed when no association has a path from there: until another address is confirmed, the
+    /// peer is reached from there only.
+    ///
+    /// # Errors
+    ///
+    /// The system denies a thread.
+    pub(crate) fn withdraw(this: &Arc<Self>, udp: SocketAddr) -> Result<(), Errno> {
+        let runtime = Process::current().runtime()?;
+        lock(&this.locals).retain(|local| local.ip() != udp.ip());
+        if this.user_of(udp).is_some() {
+            runtime.spawn(close_when_unused(Arc::downgrade(this), udp));
+        } else {
+            this.close_address(udp);
+        }
+        Ok(())
+    }
+
+    /// Closes the UDP socket of an address, unless the address was added again.
+    fn close_address(&self, udp: SocketAddr) {
+        let locals = lock(&self.locals);
+        if locals.iter().all(|local| local.ip() != udp.ip()) {
+            self.endpoint.remove_local(udp);
+        }
+    }
+
+    /// Notes an association.
+    pub(crate) fn add_user(&self, member: Weak<Member>) {
+        let mut users = lock(&self.users);
+        if users.len() == users.capacity() {
+            users.retain(|user| user.strong_count() > 0);
+        }
+        users.push(member);
+    }
+
+    /// An association that uses an address.
+    fn user_of(&self, udp: SocketAddr) -> Option<Association> {
+        let users = lock(&self.users).clone();
+        let mut users = users.iter().filter_map(Weak::upgrade);
+        let user = users.find(|member| member.uses(udp))?;
+        Some(user.association.clone())
+    }
+
+    /// Whether no other socket than this one listens.
+    pub(crate) fn has_no_other_listener(&self, socket: &Socket) -> bool {
+        self.is_listener(socket) || lock(&self.listener).strong_count() == 0
     }
 
     /// Gives associations of peers to `listener` from now on.
@@ -248,6 +309,22 @@ impl Drop for Hub {
         if let Some(task) = self.accepting.get() {
             task.abort();
         }
+    }
+}
+
+/// Closes the UDP socket of an address as soon as no association uses it.
+async fn close_when_unused(hub: Weak<Hub>, udp: SocketAddr) {
+    while let Some(known) = hub.upgrade() {
+        let Some(association) = known.user_of(udp) else {
+            return known.close_address(udp);
+        };
+        drop(known);
+        let mut events = association.events();
+        let is_used = || {
+            let paths = association.statistics().paths;
+            paths.iter().any(|path| path.addr.local == udp)
+        };
+        while is_used() && events.next().await.is_some() {}
     }
 }
 

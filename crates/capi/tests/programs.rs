@@ -156,6 +156,16 @@ fn sockets_have_several_addresses() {
 }
 
 #[test]
+fn address_that_one_peer_cannot_lose_stays_everywhere() {
+    case("options", "unbound");
+}
+
+#[test]
+fn socket_of_a_removed_address_stays_until_another_is_confirmed() {
+    case("options", "departing");
+}
+
+#[test]
 fn ipv6_sockets_have_peers_of_ipv4() {
     case("options", "version6");
 }

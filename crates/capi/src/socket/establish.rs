@@ -75,27 +75,6 @@ impl Socket {
         Ok(())
     }
 
-    /// Removes addresses (`sctp_bindx`).
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` if no address would stay, `EADDRNOTAVAIL` if the socket is not bound to one, `EOPNOTSUPP` if the peer cannot be told.
-    pub(crate) fn unbind(&self, addresses: &[SocketAddr]) -> Result<(), Errno> {
-        if let Phase::Bound(place) = &mut *lock(&self.phase) {
-            return place.remove(addresses);
-        }
-        let hub = self.hub().ok_or(Errno(libc::EINVAL))?;
-        for address in addresses {
-            let local = hub.address(*address)?;
-            for member in self.all_members() {
-                let told = member.association.remove_local_address(local);
-                told.map_err(Errno::of_address)?;
-            }
-            hub.remove_address(local);
-        }
-        Ok(())
-    }
-
     /// The endpoint, once there is one.
     pub(crate) fn hub(&self) -> Option<Arc<Hub>> {
         if let Phase::Open(hub) = &*lock(&self.phase) {

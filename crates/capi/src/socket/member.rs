@@ -82,6 +82,7 @@ impl Member {
             last_use: Mutex::new(Instant::now()),
         });
         let weak = Arc::downgrade(&member);
+        member.hub.add_user(Weak::clone(&weak));
         member.association.on_readiness(move |readiness| {
             if let Some(member) = weak.upgrade() {
                 member.tell(readiness);
@@ -157,6 +158,12 @@ impl Member {
             .iter()
             .filter(|path| path.reachability != Reachability::Unconfirmed);
         unique(confirmed.map(|path| path.addr.remote.ip()), self.peer().port())
+    }
+
+    /// Whether packets leave from an address, or may arrive there.
+    pub(crate) fn uses(&self, local: SocketAddr) -> bool {
+        let paths = self.association.statistics().paths;
+        !self.association.is_closed() && paths.iter().any(|path| path.addr.local == local)
     }
 
     /// Our addresses; the first is that of the primary path.

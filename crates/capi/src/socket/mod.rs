@@ -10,6 +10,7 @@ mod options;
 mod peel_off;
 mod receive;
 mod send;
+mod unbind;
 mod watch;
 
 use std::collections::BTreeMap;

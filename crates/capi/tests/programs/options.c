@@ -1,5 +1,6 @@
 /* Socket options, functions and notifications, one by one. Usage: options CASE. */
 #include "common.h"
+#include <signal.h>
 #include <stddef.h>
 
 #define SIZE(type, size) _Static_assert(sizeof(type) == (size), #type)
@@ -288,6 +289,86 @@ static void multihomed(void) {
   CHECK(send(client, "two paths", 9, 0) == 9);
 }
 
+static int count_locals(int fd, sctp_assoc_t id) {
+  struct sockaddr *list;
+  int count = sctp_getladdrs(fd, id, &list);
+  if (count > 0) sctp_freeladdrs(list);
+  return count;
+}
+
+static int count_peers(int fd, sctp_assoc_t id) {
+  struct sockaddr *list;
+  int count = sctp_getpaddrs(fd, id, &list);
+  if (count > 0) sctp_freepaddrs(list);
+  return count;
+}
+
+/* If one peer cannot be told, all associations keep the address. */
+static void unbound(void) {
+  int server = bound(SOCK_SEQPACKET, &at), clients[2], on = 1;
+  struct sockaddr_in second = loopback("127.0.0.2", 0);
+  struct sctp_assoc_value off = {0};
+  struct sctp_rcvinfo info[2];
+  char buffer[100];
+  CHECK(SET(server, SCTP_RECVRCVINFO, on) == 0 && sctp_bindx(server, (struct sockaddr *)&second, 1, SCTP_BINDX_ADD_ADDR) == 0);
+  CHECK(listen(server, 5) == 0);
+  for (int i = 0; i < 2; i++) {
+    clients[i] = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+    CHECK(i == 0 || SET(clients[i], SCTP_ASCONF_SUPPORTED, off) == 0);
+    CHECK(connect(clients[i], (struct sockaddr *)&at, sizeof at) == 0);
+    CHECK(send(clients[i], "hello", 5, 0) == 5 && data(server, buffer, 100, &info[i]) == 5);
+    while (count_peers(clients[i], 0) != 2) usleep(1000);
+  }
+  second.sin_port = at.sin_port;
+  FAILS(sctp_bindx(server, (struct sockaddr *)&second, 1, SCTP_BINDX_REM_ADDR), EOPNOTSUPP);
+  for (int i = 0; i < 3; i++) {
+    struct sctp_sndinfo to = {.snd_assoc_id = info[0].rcv_assoc_id};
+    CHECK(send(clients[0], "trip", 4, 0) == 4 && data(server, buffer, 100, &info[0]) == 4);
+    CHECK(sctp_sendv(server, &(struct iovec){"trip", 4}, 1, NULL, 0, &to, sizeof to, SCTP_SENDV_SNDINFO, 0) == 4);
+    CHECK(recv(clients[0], buffer, 100, 0) == 4);
+  }
+  CHECK(count_locals(server, 0) == 2 && count_locals(server, info[1].rcv_assoc_id) == 2);
+  int tries = 0;
+  while (count_locals(server, info[0].rcv_assoc_id) != 2 || count_peers(clients[0], 0) != 2) {
+    CHECK(tries++ < 5000);
+    usleep(1000);
+  }
+}
+
+/* The UDP socket of a removed address stays until the new address is confirmed. */
+static void departing(void) {
+  int ports[2], status;
+  char buffer[100];
+  CHECK(pipe(ports) == 0);
+  pid_t child = fork();
+  if (child == 0) {
+    CHECK(read(ports[0], &at, sizeof at) == sizeof at);
+    int client = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+    CHECK(connect(client, (struct sockaddr *)&at, sizeof at) == 0);
+    CHECK(send(client, "ready", 5, 0) == 5 && recv(client, buffer, 100, 0) == 4 && send(client, "reply", 5, 0) == 5);
+    exit(recv(client, buffer, 100, 0) == 0 ? 0 : 1);
+  }
+  int listening = bound(SOCK_STREAM, &at), udp = socket(AF_INET, SOCK_DGRAM, 0);
+  struct sockaddr_in second = loopback("127.0.0.2", ntohs(at.sin_port));
+  CHECK(listen(listening, 5) == 0 && write(ports[1], &at, sizeof at) == sizeof at);
+  int server = accept(listening, NULL, NULL);
+  CHECK(recv(server, buffer, 100, 0) == 5 && close(listening) == 0);
+  CHECK(kill(child, SIGSTOP) == 0);
+  CHECK(sctp_bindx(server, (struct sockaddr *)&second, 1, SCTP_BINDX_ADD_ADDR) == 0);
+  CHECK(sctp_bindx(server, (struct sockaddr *)&at, 1, SCTP_BINDX_REM_ADDR) == 0);
+  /* By the end of a handshake, the driver has done what it was told. */
+  struct sockaddr_in first = at;
+  int others[2];
+  pair(&others[0], &others[1], NULL);
+  FAILS(bind(udp, (struct sockaddr *)&first, sizeof first), EADDRINUSE);
+  CHECK(kill(child, SIGCONT) == 0 && send(server, "data", 4, 0) == 4 && recv(server, buffer, 100, 0) == 5);
+  for (int tries = 0; bind(udp, (struct sockaddr *)&first, sizeof first) != 0; tries++) {
+    CHECK(errno == EADDRINUSE && tries < 20000);
+    usleep(1000);
+  }
+  CHECK(close(server) == 0 && waitpid(child, &status, 0) == child && status == 0);
+}
+
 /* IPv6 sockets talk IPv4 too, with mapped addresses or not. */
 static void version6(void) {
   int server = socket(AF_INET6, SOCK_STREAM, IPPROTO_SCTP), off = 0;
@@ -313,6 +394,7 @@ static void version6(void) {
 
 int main(int count, char **arguments) {
   const struct test_case cases[] = {{"kept", kept}, {"present", present}, {"told", told}, {"failed", failed}, {"next", next},
-                                    {"multihomed", multihomed}, {"version6", version6}, {0}};
+                                    {"multihomed", multihomed}, {"unbound", unbound}, {"departing", departing},
+                                    {"version6", version6}, {0}};
   return run_case(count, arguments, cases);
 }
