@@ -191,6 +191,11 @@ fn thread_that_receives_learns_of_a_close() {
 }
 
 #[test]
+fn notifications_that_are_not_read_are_bounded() {
+    case("ends", "unread");
+}
+
+#[test]
 fn hostile_options_get_an_error() {
     case("hostile", "options");
 }

@@ -264,13 +264,15 @@ impl Socket {
         }
     }
 
-    /// Queues a notification, if the program wants those of this type.
+    /// Queues a notification, if the program wants those of this type and has read enough of those before: beyond the size of the receive
+    /// buffer, notifications are dropped.
     fn notify(&self, member: &Member, kind: u16, notice: impl FnOnce(i32) -> Vec<u8>) {
         if !lock(&member.settings).subscribes(kind) {
             return;
         }
+        let limit = lock(&self.settings).receive_buffer() as usize;
         let mut reader = lock(&self.reader);
-        if member.is_owned_by(self) && !lock(&member.inbox).has_ended {
+        if member.is_owned_by(self) && !reader.is_full(limit) && !lock(&member.inbox).has_ended {
             reader.push_notice(member, notice(member.id));
             self.settle_reader(&mut reader);
         }

@@ -66,6 +66,8 @@ pub(super) struct Reader {
     pub(super) is_marked: bool,
     /// Notifications, which come before the next message.
     notices: VecDeque<Notice>,
+    /// Memory of the notifications.
+    held: usize,
     /// Associations with messages or with an end that the program does not know of, in the order in which they are served.
     ready: VecDeque<Arc<Member>>,
     /// The association of a message that is being received in parts and that no other may interrupt (RFC 6458 §8.1.20).
@@ -81,6 +83,12 @@ pub(super) struct Notice {
     member: i32,
     peer: SocketAddr,
     bytes: Vec<u8>,
+}
+
+impl Notice {
+    const fn size(&self) -> usize {
+        size_of::<Self>() + self.bytes.capacity()
+    }
 }
 
 impl Reader {
@@ -110,11 +118,18 @@ impl Reader {
     }
 
     pub(super) fn push_notice(&mut self, member: &Member, bytes: Vec<u8>) {
-        self.notices.push_back(Notice {
+        let notice = Notice {
             member: member.id,
             peer: member.peer(),
             bytes,
-        });
+        };
+        self.held += notice.size();
+        self.notices.push_back(notice);
+    }
+
+    /// Whether notifications take so much memory already, because the program does not read.
+    pub(super) const fn is_full(&self, limit: usize) -> bool {
+        self.held >= limit
     }
 
     /// Forgets the association; returns its notifications.
@@ -127,11 +142,13 @@ impl Reader {
         let is_of = |notice: &Notice| notice.member == member.id;
         let (released, kept) = notices.into_iter().partition(is_of);
         self.notices = kept;
+        self.held = self.notices.iter().map(Notice::size).sum();
         released.into()
     }
 
     /// Takes over what [`release`](Self::release) returned.
     pub(super) fn adopt_notices(&mut self, member: &Arc<Member>, notices: Vec<Notice>) {
+        self.held += notices.iter().map(Notice::size).sum::<usize>();
         self.notices.extend(notices);
         self.enqueue(member);
     }
@@ -155,6 +172,7 @@ impl Reader {
             ..Received::default()
         };
         if is_all && !peeks {
+            self.held -= notice.size();
             self.notices.pop_front();
         } else if !peeks {
             notice.bytes.drain(..count);

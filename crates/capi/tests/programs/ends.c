@@ -93,7 +93,29 @@ static void closed(void) {
   }
 }
 
+/* A program that does not read gets as many notifications as its receive buffer holds. */
+static void unread(void) {
+  int client, server, size = 4096, unsent, notices = 0;
+  char buffer[100];
+  socklen_t length = sizeof size;
+  pair(&client, &server);
+  CHECK(setsockopt(client, SOL_SOCKET, SO_RCVBUF, &size, sizeof size) == 0);
+  CHECK(getsockopt(client, SOL_SOCKET, SO_RCVBUF, &size, &length) == 0);
+  subscribe(client, SCTP_SENDER_DRY_EVENT);
+  int count = size / 20;
+  for (int i = 0; i < count; i++) {
+    CHECK(sctp_sendmsg(client, "x", 1, NULL, 0, 0, SCTP_SACK_IMMEDIATELY, 0, 0, 0) == 1 && recv(server, buffer, 100, 0) == 1);
+    do CHECK(ioctl(client, TIOCOUTQ, &unsent) == 0);
+    while (unsent > 0 && usleep(100) == 0);
+  }
+  while (recv(client, buffer, 100, MSG_DONTWAIT) == sizeof(struct sctp_sender_dry_event)) notices++;
+  printf("%d of %d notifications\n", notices, count);
+  CHECK(errno == EAGAIN && notices > 0 && notices < size / 50);
+  /* There is room for more again. */
+  CHECK(send(client, "x", 1, 0) == 1 && recv(client, buffer, 100, 0) == sizeof(struct sctp_sender_dry_event));
+}
+
 int main(int count, char **arguments) {
-  const struct test_case cases[] = {{"aborted", aborted}, {"peeked", peeked}, {"receiving", receiving}, {"closed", closed}, {0}};
+  const struct test_case cases[] = {{"aborted", aborted}, {"peeked", peeked}, {"receiving", receiving}, {"closed", closed}, {"unread", unread}, {0}};
   return run_case(count, arguments, cases);
 }

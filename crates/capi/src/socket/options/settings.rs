@@ -178,6 +178,10 @@ impl Settings {
         self.events[usize::from(kind - SN_TYPE_BASE)] != 0
     }
 
+    pub(crate) const fn receive_buffer(&self) -> u32 {
+        self.receive_buffer
+    }
+
     /// Whether received messages come with `struct sctp_sndrcvinfo`.
     pub(crate) const fn receives_sndrcvinfo(&self) -> bool {
         self.events[0] != 0
