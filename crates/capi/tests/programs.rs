@@ -156,6 +156,11 @@ fn sockets_have_several_addresses() {
 }
 
 #[test]
+fn heartbeats_are_disabled_for_associations_to_come() {
+    case("options", "heartbeats");
+}
+
+#[test]
 fn address_that_one_peer_cannot_lose_stays_everywhere() {
     case("options", "unbound");
 }

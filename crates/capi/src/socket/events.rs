@@ -162,6 +162,9 @@ impl Member {
 
     fn on_path(&self, event: PathEvent) {
         let ip = event.addr.remote.ip();
+        if event.change == PathChange::Added && !lock(&self.settings).has_heartbeats() {
+            self.association.set_heartbeats(event.id, false);
+        }
         let state = match event.change {
             PathChange::Reachability(_) => self.address_state(ip),
             PathChange::Primary => Some(AddressState::MadePrimary),

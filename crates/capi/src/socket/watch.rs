@@ -48,6 +48,15 @@ impl Member {
         }
     }
 
+    /// Disables heartbeats on all paths if the settings say so.
+    fn disable_heartbeats(&self) {
+        if !lock(&self.settings).has_heartbeats() {
+            for path in self.association.statistics().paths {
+                self.association.set_heartbeats(path.id, false);
+            }
+        }
+    }
+
     /// Starts what the notifications need that the program wants, and that does not run yet. In the one-to-many style, events also tell by
     /// which addresses the program may name the association.
     pub(super) fn watch(self: &Arc<Self>) {
@@ -56,7 +65,8 @@ impl Member {
         }
         let settings = lock(&self.settings).clone();
         let is_named = self.owner().is_some_and(|owner| owner.style == Style::OneToMany);
-        let is_followed = is_named || OF_EVENTS.iter().any(|kind| settings.subscribes(*kind));
+        let is_followed =
+            is_named || !settings.has_heartbeats() || OF_EVENTS.iter().any(|kind| settings.subscribes(*kind));
         let mut watched = lock(&self.watched);
         let follows = !watched.follows_events && is_followed;
         let dries = !watched.watches_dry && settings.subscribes(kind::SENDER_DRY);
@@ -154,6 +164,7 @@ impl Socket {
             self.notify(member, kind::ADAPTATION, |id| layout::adaptation(id, code));
         }
         member.use_keys();
+        member.disable_heartbeats();
         self.set_connected();
         member.watch();
         let autoclose = lock(&member.settings).autoclose;

@@ -289,6 +289,43 @@ static void multihomed(void) {
   CHECK(send(client, "two paths", 9, 0) == 9);
 }
 
+static void often(int fd) {
+  struct sctp_rtoinfo rto = {.srto_initial = 20, .srto_max = 20, .srto_min = 10};
+  struct sctp_paddrparams path = {.spp_hbinterval = 1, .spp_flags = SPP_HB_ENABLE};
+  CHECK(SET(fd, SCTP_RTOINFO, rto) == 0 && SET(fd, SCTP_PEER_ADDR_PARAMS, path) == 0);
+}
+
+static void quiet(int fd) {
+  struct sctp_paddrparams path = {.spp_flags = SPP_HB_DISABLE};
+  often(fd);
+  CHECK(SET(fd, SCTP_PEER_ADDR_PARAMS, path) == 0);
+}
+
+/* Packets that a socket has sent: everything that an idle association sends is a heartbeat or its answer. */
+static unsigned long long sent(int fd) {
+  struct sctp_assoc_stats stats = {0};
+  CHECK(GET(fd, SCTP_GET_ASSOC_STATS, stats) == 0);
+  return stats.sas_opackets;
+}
+
+/* SPP_HB_DISABLE before the handshake holds after it. */
+static void heartbeats(void) {
+  int ends[2][2];
+  struct sctp_paddrparams path = {.spp_hbinterval = 86400001};
+  pair(&ends[0][0], &ends[0][1], often), pair(&ends[1][0], &ends[1][1], quiet);
+  /* What follows the handshake, such as the search for the path MTU, ends soon. */
+  unsigned long long before = 0;
+  for (int rounds = 0; sent(ends[1][0]) != before; rounds++) {
+    CHECK(rounds < 20);
+    before = sent(ends[1][0]);
+    for (unsigned long long begin = sent(ends[0][0]); sent(ends[0][0]) < begin + 50;) usleep(1000);
+  }
+  int fd = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+  FAILS(SET(fd, SCTP_PEER_ADDR_PARAMS, path), EINVAL);
+  path.spp_hbinterval--;
+  CHECK(SET(fd, SCTP_PEER_ADDR_PARAMS, path) == 0);
+}
+
 static int count_locals(int fd, sctp_assoc_t id) {
   struct sockaddr *list;
   int count = sctp_getladdrs(fd, id, &list);
@@ -394,7 +431,7 @@ static void version6(void) {
 
 int main(int count, char **arguments) {
   const struct test_case cases[] = {{"kept", kept}, {"present", present}, {"told", told}, {"failed", failed}, {"next", next},
-                                    {"multihomed", multihomed}, {"unbound", unbound}, {"departing", departing},
+                                    {"multihomed", multihomed}, {"heartbeats", heartbeats}, {"unbound", unbound}, {"departing", departing},
                                     {"version6", version6}, {0}};
   return run_case(count, arguments, cases);
 }

@@ -28,6 +28,9 @@ mod spp {
     pub(super) const ALL: u32 = 0xff;
 }
 
+/// Longest time between heartbeats that the core takes, in milliseconds: a day.
+const LONGEST_INTERVAL: u32 = 86_400_000;
+
 /// `struct sctp_paddrparams`.
 #[derive(Clone, Copy, Debug)]
 struct PathParameters {
@@ -56,7 +59,7 @@ impl PathParameters {
         let is_contradictory = both(spp::HB_ENABLE, spp::HB_DISABLE)
             || both(spp::PMTUD_ENABLE, spp::PMTUD_DISABLE)
             || both(spp::SACKDELAY_ENABLE, spp::SACKDELAY_DISABLE);
-        if is_contradictory || read.flags & !spp::ALL != 0 {
+        if is_contradictory || read.flags & !spp::ALL != 0 || read.interval > LONGEST_INTERVAL {
             return Err(Errno(libc::EINVAL));
         }
         Ok(read)

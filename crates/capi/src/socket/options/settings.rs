@@ -178,6 +178,11 @@ impl Settings {
         self.events[usize::from(kind - SN_TYPE_BASE)] != 0
     }
 
+    /// Whether paths that are confirmed get heartbeats (`SPP_HB_DISABLE`).
+    pub(crate) const fn has_heartbeats(&self) -> bool {
+        self.path.has_heartbeats
+    }
+
     pub(crate) const fn receive_buffer(&self) -> u32 {
         self.receive_buffer
     }
