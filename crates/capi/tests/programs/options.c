@@ -98,6 +98,12 @@ static void kept(void) {
     CHECK(SET(fd, values[i], value) == 0 && GET(fd, values[i], read) == 0 && read.assoc_value == 1);
     CHECK(SET(many, values[i], value) == 0);
   }
+  struct sctp_assoc_value interleaved = {.assoc_value = 1};
+  number = 0;
+  CHECK(SET(many, SCTP_FRAGMENT_INTERLEAVE, number) == 0);
+  CHECK(GET(many, SCTP_INTERLEAVING_SUPPORTED, interleaved) == 0 && interleaved.assoc_value == 0);
+  interleaved.assoc_value = 1;
+  FAILS(SET(many, SCTP_INTERLEAVING_SUPPORTED, interleaved), EPERM);
   struct sctp_default_prinfo reliability = {.pr_policy = SCTP_PR_SCTP_RTX, .pr_value = 2}, reliability_read = {0};
   CHECK(SET(fd, SCTP_DEFAULT_PRINFO, reliability) == 0 && GET(fd, SCTP_DEFAULT_PRINFO, reliability_read) == 0);
   CHECK(reliability_read.pr_policy == SCTP_PR_SCTP_RTX && reliability_read.pr_value == 2);

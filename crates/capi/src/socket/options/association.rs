@@ -232,6 +232,7 @@ impl Socket {
             return Err(Errno(libc::EINVAL));
         }
         settings.interleave = level;
+        settings.interleaving &= level != 0;
         Ok(())
     }
 }

@@ -53,6 +53,10 @@ impl Socket {
             n::PR_SUPPORTED | n::RECONFIG_SUPPORTED | n::INTERLEAVING_SUPPORTED | n::ECN_SUPPORTED => {
                 assoc_value(value).and_then(|(id, on)| {
                     self.set_future(id, |settings| {
+                        // As on Linux: at level 0, no message may interrupt another (RFC 6458 §8.1.20).
+                        if name == n::INTERLEAVING_SUPPORTED && on != 0 && settings.interleave == 0 {
+                            return Err(Errno(libc::EPERM));
+                        }
                         *match name {
                             n::PR_SUPPORTED => &mut settings.partial_reliability,
                             n::RECONFIG_SUPPORTED => &mut settings.reconfiguration,
