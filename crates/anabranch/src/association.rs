@@ -176,6 +176,15 @@ impl Association {
         association?.peer_adaptation_layer()
     }
 
+    /// Whether this end offers authentication (RFC 4895) and the peer does not support it, as
+    /// [`AssociationEvent::PeerWithoutAuthentication`](crate::AssociationEvent) told with the end of the handshake.
+    #[must_use]
+    pub fn peer_lacks_authentication(&self) -> bool {
+        let state = self.0.shared.lock();
+        let association = state.core.association(self.0.id);
+        association.is_some_and(proto::Association::lacks_authentication)
+    }
+
     /// Adds the endpoint pair shared key `id`, or replaces its secret. The peer may use it from now on.
     ///
     /// # Errors

@@ -161,6 +161,11 @@ fn heartbeats_are_disabled_for_associations_to_come() {
 }
 
 #[test]
+fn deactivated_key_is_free_and_still_authenticates_the_peer() {
+    case("options", "keys");
+}
+
+#[test]
 fn address_that_one_peer_cannot_lose_stays_everywhere() {
     case("options", "unbound");
 }

@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 
 pub(crate) use info::{Info, Next, PR_MASK, SinfoFlags};
 pub(crate) use notice::{
-    AddressState, AssocState, EVENTS, Outcome, SN_TYPE_BASE, SendFailure, adaptation, address_change,
-    assoc_change, assoc_reset, auth_key, kind, partial_delivery, remote_error, send_failed,
+    AddressState, AssocState, EVENTS, KeyChange, Outcome, SN_TYPE_BASE, SendFailure, adaptation,
+    address_change, assoc_change, assoc_reset, auth_key, kind, partial_delivery, remote_error, send_failed,
     send_failed_event, sender_dry, shutdown_event, stream_change, stream_reset,
 };
 

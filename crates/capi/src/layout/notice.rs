@@ -136,9 +136,20 @@ pub(crate) fn partial_delivery(id: i32, stream: u16) -> Vec<u8> {
     notice(kind::PARTIAL_DELIVERY, 0, rest)
 }
 
-/// `struct sctp_authkey_event`: the peer uses this key.
-pub(crate) fn auth_key(id: i32, key: u16) -> Vec<u8> {
-    let rest = Build::new().u16(key).u16(0).u32(0).i32(id);
+/// `auth_indication` of `sctp_authkey_event`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum KeyChange {
+    /// The peer uses the key.
+    New = 0,
+    /// No message needs the key any more.
+    Free = 1,
+    /// The peer does not support authentication.
+    NoAuthentication = 2,
+}
+
+/// `struct sctp_authkey_event`.
+pub(crate) fn auth_key(id: i32, key: u16, change: KeyChange) -> Vec<u8> {
+    let rest = Build::new().u16(key).u16(0).u32(change as u32).i32(id);
     notice(kind::AUTHENTICATION, 0, rest)
 }
 
@@ -191,7 +202,7 @@ mod tests {
             (shutdown_event(3), 12),
             (adaptation(3, 7), 16),
             (partial_delivery(3, 1), 24),
-            (auth_key(3, 1), 20),
+            (auth_key(3, 1, KeyChange::Free), 20),
             (sender_dry(3), 12),
             (stream_reset(3, true, Outcome::Done, &[1, 2]), 12 + 4),
             (assoc_reset(3, Outcome::Denied), 20),

@@ -9,7 +9,7 @@ use anabranch::{
 };
 
 use super::Member;
-use crate::layout::{self, AddressState, AssocState, Info, Outcome, SendFailure, kind};
+use crate::layout::{self, AddressState, AssocState, Info, KeyChange, Outcome, SendFailure, kind};
 use crate::{address, lock};
 
 /// What is remembered of an association for notifications.
@@ -93,7 +93,14 @@ impl Member {
                 });
             }
             AssociationEvent::PeerAuthenticationKey(key) => {
-                self.notify(kind::AUTHENTICATION, |id| layout::auth_key(id, key));
+                self.notify(kind::AUTHENTICATION, |id| {
+                    layout::auth_key(id, key, KeyChange::New)
+                });
+            }
+            AssociationEvent::AuthenticationKeyFree(key) => {
+                self.notify(kind::AUTHENTICATION, |id| {
+                    layout::auth_key(id, key, KeyChange::Free)
+                });
             }
             AssociationEvent::PeerError(text) => {
                 self.notify(kind::REMOTE_ERROR, |id| layout::remote_error(id, &text));

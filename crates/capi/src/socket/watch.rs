@@ -46,6 +46,9 @@ impl Member {
         if settings.active_key != 0 {
             let _ = self.association.use_authentication_key(settings.active_key);
         }
+        for number in settings.deactivated_keys {
+            let _ = self.association.deactivate_authentication_key(number);
+        }
     }
 
     /// Disables heartbeats on all paths if the settings say so.
@@ -162,6 +165,10 @@ impl Socket {
         });
         if let Some(code) = member.association.peer_adaptation_layer() {
             self.notify(member, kind::ADAPTATION, |id| layout::adaptation(id, code));
+        }
+        if member.association.peer_lacks_authentication() {
+            let change = layout::KeyChange::NoAuthentication;
+            self.notify(member, kind::AUTHENTICATION, |id| layout::auth_key(id, 0, change));
         }
         member.use_keys();
         member.disable_heartbeats();

@@ -332,6 +332,46 @@ static void heartbeats(void) {
   CHECK(SET(fd, SCTP_PEER_ADDR_PARAMS, path) == 0);
 }
 
+/* Data has to be authenticated, by key 5 at first. */
+static void with_keys(int fd) {
+  struct sctp_authchunk chunk = {.sauth_chunk = 0};
+  struct { struct sctp_authkey head; char secret[4]; } key = {{.sca_keynumber = 5, .sca_keylength = 4}, "five"};
+  struct sctp_authkeyid active = {.scact_keynumber = 5};
+  CHECK(SET(fd, SCTP_AUTH_CHUNK, chunk) == 0 && setsockopt(fd, IPPROTO_SCTP, SCTP_AUTH_KEY, &key, 12) == 0);
+  key.head.sca_keynumber = 6;
+  CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_AUTH_KEY, &key, 12) == 0 && SET(fd, SCTP_AUTH_ACTIVE_KEY, active) == 0);
+  subscribe(fd, SCTP_AUTHENTICATION_EVENT);
+}
+
+static void without(int fd) {
+  struct sctp_assoc_value off = {0};
+  CHECK(SET(fd, SCTP_ASCONF_SUPPORTED, off) == 0);
+}
+
+/* A key that is deactivated is free as soon as no message needs it, and still authenticates what the peer sends. */
+static void keys(void) {
+  int client, server;
+  char buffer[100];
+  struct sctp_rcvinfo info;
+  union sctp_notification notice;
+  struct sctp_authkeyid five = {.scact_keynumber = 5}, six = {.scact_keynumber = 6};
+  pair(&client, &server, with_keys);
+  CHECK(send(client, "five", 4, 0) == 4 && data(server, buffer, 100, &info) == 4);
+  FAILS(SET(client, SCTP_AUTH_DEACTIVATE_KEY, five), EINVAL);
+  CHECK(SET(client, SCTP_AUTH_ACTIVE_KEY, six) == 0 && SET(client, SCTP_AUTH_DEACTIVATE_KEY, five) == 0);
+  do await(client, SCTP_AUTHENTICATION_EVENT, &notice);
+  while (notice.sn_authkey_event.auth_indication != SCTP_AUTH_FREE_KEY);
+  CHECK(notice.sn_authkey_event.auth_keynumber == 5);
+  FAILS(SET(client, SCTP_AUTH_ACTIVE_KEY, five), EINVAL);
+  CHECK(send(server, "still five", 10, 0) == 10 && data(client, buffer, 100, &info) == 10);
+  /* The peer of this one does not support authentication. */
+  int listening = bound(SOCK_STREAM, &at), fd = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+  without(listening), subscribe(fd, SCTP_AUTHENTICATION_EVENT);
+  CHECK(listen(listening, 5) == 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0);
+  await(fd, SCTP_AUTHENTICATION_EVENT, &notice);
+  CHECK(notice.sn_authkey_event.auth_indication == SCTP_AUTH_NO_AUTH);
+}
+
 static int count_locals(int fd, sctp_assoc_t id) {
   struct sockaddr *list;
   int count = sctp_getladdrs(fd, id, &list);
@@ -437,7 +477,7 @@ static void version6(void) {
 
 int main(int count, char **arguments) {
   const struct test_case cases[] = {{"kept", kept}, {"present", present}, {"told", told}, {"failed", failed}, {"next", next},
-                                    {"multihomed", multihomed}, {"heartbeats", heartbeats}, {"unbound", unbound}, {"departing", departing},
+                                    {"multihomed", multihomed}, {"heartbeats", heartbeats}, {"keys", keys}, {"unbound", unbound}, {"departing", departing},
                                     {"version6", version6}, {0}};
   return run_case(count, arguments, cases);
 }

@@ -14,8 +14,9 @@ impl Association {
         self.authentication.is_some() && self.extensions.agreed(kind::AUTH)
     }
 
-    /// Whether we offered authentication, and the peer does not support it.
-    pub(crate) fn lacks_authentication(&self) -> bool {
+    /// Whether we offered authentication, and the peer does not support it, as [`crate::Event::PeerWithoutAuthentication`] tells.
+    #[must_use]
+    pub fn lacks_authentication(&self) -> bool {
         self.authentication.is_some() && !self.extensions.agreed(kind::AUTH)
     }
 

@@ -37,7 +37,8 @@ impl Socket {
             n::AUTH_CHUNK => Fields::new(value).u8().and_then(|kind| self.demand(kind)),
             n::AUTH_KEY => self.add_key(value),
             n::AUTH_ACTIVE_KEY => self.use_key(value),
-            n::AUTH_DELETE_KEY | n::AUTH_DEACTIVATE_KEY => self.delete_key(value),
+            n::AUTH_DELETE_KEY => self.delete_key(value),
+            n::AUTH_DEACTIVATE_KEY => self.deactivate_key(value),
             _ => return None,
         })
     }
@@ -87,6 +88,7 @@ impl Socket {
         }
         self.set_each(id, |settings| {
             settings.keys.insert(number, secret.to_vec());
+            settings.deactivated_keys.remove(&number);
             Ok(())
         })
     }
@@ -100,7 +102,8 @@ impl Socket {
             used.map_err(Errno::of_key)?;
         }
         self.set_each(id, |settings| {
-            if number != 0 && !settings.keys.contains_key(&number) {
+            let is_unknown = number != 0 && !settings.keys.contains_key(&number);
+            if is_unknown || settings.deactivated_keys.contains(&number) {
                 return Err(Errno(libc::EINVAL));
             }
             settings.active_key = number;
@@ -117,6 +120,24 @@ impl Socket {
         }
         self.set_each(id, |settings| {
             if settings.active_key == number || settings.keys.remove(&number).is_none() {
+                return Err(Errno(libc::EINVAL));
+            }
+            settings.deactivated_keys.remove(&number);
+            Ok(())
+        })
+    }
+
+    /// No new message uses the key, which the peer may go on using.
+    fn deactivate_key(&self, value: &[u8]) -> Result<(), Errno> {
+        let mut fields = Fields::new(value);
+        let (id, number) = (fields.i32()?, fields.u16()?);
+        for member in self.present(id)? {
+            let deactivated = member.association.deactivate_authentication_key(number);
+            deactivated.map_err(Errno::of_key)?;
+        }
+        self.set_each(id, |settings| {
+            let is_known = number == 0 || settings.keys.contains_key(&number);
+            if settings.active_key == number || !is_known || !settings.deactivated_keys.insert(number) {
                 return Err(Errno(libc::EINVAL));
             }
             Ok(())

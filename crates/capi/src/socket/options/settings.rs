@@ -1,6 +1,6 @@
 //! Settings of a socket, which associations to come take over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anabranch::policy::catalog::RtoChoice;
@@ -112,6 +112,8 @@ pub(crate) struct Settings {
     /// Shared keys by number.
     pub(crate) keys: BTreeMap<u16, Vec<u8>>,
     pub(crate) active_key: u16,
+    /// Those that no new message uses (`SCTP_AUTH_DEACTIVATE_KEY`).
+    pub(crate) deactivated_keys: BTreeSet<u16>,
     pub(super) partial_reliability: bool,
     pub(super) reconfiguration: bool,
     /// `SCTP_ENABLE_STREAM_RESET`.
@@ -160,6 +162,7 @@ impl Default for Settings {
             authenticated_chunks: Vec::new(),
             keys: BTreeMap::new(),
             active_key: 0,
+            deactivated_keys: BTreeSet::new(),
             partial_reliability: true,
             reconfiguration: true,
             enabled_resets: 7,
