@@ -33,7 +33,7 @@ pub(crate) struct Place {
     /// With the SCTP port.
     pub(crate) locals: Vec<SocketAddr>,
     sockets: Vec<Arc<dyn io::Socket>>,
-    /// An endpoint that has these addresses already, and whose listening socket was closed.
+    /// An endpoint that has these addresses already: its listening socket was closed, or a handshake of its one socket failed.
     hub: Option<Arc<Hub>>,
 }
 
@@ -69,12 +69,27 @@ impl Place {
         Ok(place)
     }
 
+    /// The addresses of an endpoint.
+    pub(crate) fn of(hub: &Arc<Hub>) -> Self {
+        Self {
+            locals: lock(&hub.locals).clone(),
+            sockets: Vec::new(),
+            hub: Some(Arc::clone(hub)),
+        }
+    }
+
     /// Adds an address.
     ///
     /// # Errors
     ///
     /// As [`bind`](Self::bind).
     pub(crate) fn add(&mut self, local: SocketAddr) -> Result<(), Errno> {
+        if let Some(hub) = &self.hub {
+            let sctp = SocketAddr::new(local.ip(), hub.port());
+            hub.add_address(sctp)?;
+            self.locals.push(sctp);
+            return Ok(());
+        }
         let _context = Process::current().runtime()?.enter();
         let sctp = match self.locals.first() {
             Some(first) if local.port() == 0 => first.port(),

@@ -191,6 +191,11 @@ fn peeking_leaves_the_error_of_an_association() {
 }
 
 #[test]
+fn bound_socket_keeps_its_port_when_a_handshake_fails() {
+    case("ends", "refused");
+}
+
+#[test]
 fn association_that_receives_is_not_closed_as_idle() {
     case("ends", "receiving");
 }

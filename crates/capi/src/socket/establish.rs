@@ -118,7 +118,7 @@ impl Socket {
         let hub = match &*phase {
             Phase::Open(hub) => Arc::clone(hub),
             Phase::New | Phase::Bound(_) => self.open(&mut phase, None)?,
-            Phase::Connecting | Phase::Connected | Phase::Closed => return Err(Errno(libc::EINVAL)),
+            Phase::Connecting { .. } | Phase::Connected | Phase::Closed => return Err(Errno(libc::EINVAL)),
         };
         *phase = Phase::Open(Arc::clone(&hub));
         drop(phase);
@@ -210,13 +210,19 @@ impl Socket {
         let mut phase = lock(&self.phase);
         let member = match (self.style, &*phase) {
             (Style::OneToOne, Phase::New | Phase::Bound(_)) => {
+                let is_bound = matches!(&*phase, Phase::Bound(_));
                 let hub = self.open(&mut phase, Some(first))?;
-                let member = self.begin(&hub, remotes, None)?;
-                *phase = Phase::Connecting;
+                let begun = self.begin(&hub, remotes, None);
+                let member = begun.inspect_err(|_| {
+                    if is_bound {
+                        *phase = Phase::Bound(Place::of(&hub));
+                    }
+                })?;
+                *phase = Phase::Connecting { is_bound };
                 member
             }
             (_, Phase::Closed) => return Err(Errno(libc::EBADF)),
-            (Style::OneToOne, Phase::Connecting) => return Err(Errno(libc::EALREADY)),
+            (Style::OneToOne, Phase::Connecting { .. }) => return Err(Errno(libc::EALREADY)),
             (Style::OneToOne, _) => return Err(Errno(libc::EISCONN)),
             (Style::OneToMany, _) => {
                 if let Some(member) = remotes.iter().find_map(|remote| self.member_at(*remote)) {
@@ -328,12 +334,14 @@ impl Socket {
         }
     }
 
-    /// The handshake of an association of the one-to-one style failed.
-    pub(super) fn set_unconnected(&self, error: Errno) {
+    /// The handshake of an association of the one-to-one style failed. The socket stays bound if it was.
+    pub(super) fn set_unconnected(&self, member: &Member, error: Errno) {
         self.error.store(error.0, Ordering::Release);
         let mut phase = lock(&self.phase);
-        if !matches!(*phase, Phase::Closed) {
-            *phase = Phase::New;
+        match *phase {
+            Phase::Closed => {}
+            Phase::Connecting { is_bound: true } => *phase = Phase::Bound(Place::of(&member.hub)),
+            _ => *phase = Phase::New,
         }
     }
 
@@ -376,7 +384,7 @@ impl Socket {
         let of_socket = match &*lock(&self.phase) {
             Phase::Bound(place) => Some(place.locals.clone()),
             Phase::Open(hub) => Some(lock(&hub.locals).clone()),
-            Phase::New | Phase::Connecting | Phase::Connected | Phase::Closed => None,
+            Phase::New | Phase::Connecting { .. } | Phase::Connected | Phase::Closed => None,
         };
         let of_member = || self.only_member().map(|member| member.locals());
         of_socket.or_else(of_member).unwrap_or_default()

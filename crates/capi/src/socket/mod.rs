@@ -67,7 +67,10 @@ enum Phase {
     Bound(Place),
     /// Of the one-to-one style: it accepts. Of the one-to-many style: it may have associations.
     Open(Arc<Hub>),
-    Connecting,
+    Connecting {
+        /// Whether the program had bound the socket, whose place outlasts a handshake that fails.
+        is_bound: bool,
+    },
     Connected,
     /// All descriptors were closed; threads may still be in calls.
     Closed,

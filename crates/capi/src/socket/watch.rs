@@ -186,7 +186,7 @@ impl Socket {
         let _ = member.failure.set(error);
         if self.forget(member.id).is_some() {
             match self.style {
-                Style::OneToOne => self.set_unconnected(error),
+                Style::OneToOne => self.set_unconnected(member, error),
                 Style::OneToMany => {
                     let state = layout::AssocState::CannotStart;
                     self.notify(member, kind::ASSOC_CHANGE, |id| {

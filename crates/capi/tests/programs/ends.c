@@ -49,6 +49,28 @@ static void peeked(void) {
   CHECK(recv(server, buffer, 100, 0) == 0);
 }
 
+/* A bound socket keeps its port when a handshake fails. */
+static void refused(void) {
+  int fd = bound(SOCK_STREAM, &at), free = socket(AF_INET, SOCK_DGRAM, 0), listening;
+  struct sockaddr_in nobody = loopback("127.0.0.1", 0), name, server;
+  socklen_t length = sizeof nobody;
+  CHECK(bind(free, (struct sockaddr *)&nobody, length) == 0);
+  CHECK(getsockname(free, (struct sockaddr *)&nobody, &length) == 0 && close(free) == 0);
+  for (int i = 0; i < 2; i++) {
+    FAILS(connect(fd, (struct sockaddr *)&nobody, sizeof nobody), ECONNREFUSED);
+    CHECK(getsockname(fd, (struct sockaddr *)&name, &length) == 0 && name.sin_port == at.sin_port);
+    /* So does one that cannot even begin. */
+    name = loopback("255.255.255.255", 7);
+    FAILS(connect(fd, (struct sockaddr *)&name, sizeof name), EINVAL);
+    CHECK(getsockname(fd, (struct sockaddr *)&name, &length) == 0 && name.sin_port == at.sin_port);
+  }
+  struct sockaddr_in second = loopback("127.0.0.2", 0);
+  CHECK(sctp_bindx(fd, (struct sockaddr *)&second, 1, SCTP_BINDX_ADD_ADDR) == 0);
+  listening = bound(SOCK_STREAM, &server);
+  CHECK(listen(listening, 5) == 0 && connect(fd, (struct sockaddr *)&server, sizeof server) == 0);
+  CHECK(accept(listening, (struct sockaddr *)&name, &length) >= 0 && name.sin_port == at.sin_port);
+}
+
 static double seconds(void) {
   struct timespec now;
   CHECK(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
@@ -116,6 +138,6 @@ static void unread(void) {
 }
 
 int main(int count, char **arguments) {
-  const struct test_case cases[] = {{"aborted", aborted}, {"peeked", peeked}, {"receiving", receiving}, {"closed", closed}, {"unread", unread}, {0}};
+  const struct test_case cases[] = {{"aborted", aborted}, {"peeked", peeked}, {"refused", refused}, {"receiving", receiving}, {"closed", closed}, {"unread", unread}, {0}};
   return run_case(count, arguments, cases);
 }
