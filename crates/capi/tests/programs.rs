@@ -116,6 +116,11 @@ fn peer_that_lists_the_address_of_another_gets_none_of_its_messages() {
 }
 
 #[test]
+fn scope_of_an_address_does_not_matter_to_find_its_association() {
+    case("many", "scoped");
+}
+
+#[test]
 fn hundred_threads_on_one_socket_lose_no_wake_up() {
     case("many", "threads");
 }

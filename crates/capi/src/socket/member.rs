@@ -29,7 +29,7 @@ pub(crate) struct Member {
     /// An address of the peer, with the SCTP port.
     peer: Mutex<SocketAddr>,
     /// Under which addresses its socket finds it.
-    addresses: Mutex<Vec<SocketAddr>>,
+    names: Mutex<Vec<(IpAddr, u16)>>,
     is_established: AtomicBool,
     /// Why the handshake failed.
     pub(super) failure: OnceLock<Errno>,
@@ -71,7 +71,7 @@ impl Member {
             settings,
             owner: Mutex::new(Arc::downgrade(owner)),
             peer: Mutex::new(peer),
-            addresses: Mutex::default(),
+            names: Mutex::default(),
             is_established: AtomicBool::new(false),
             failure: OnceLock::new(),
             is_shut: AtomicBool::new(false),
@@ -132,15 +132,15 @@ impl Member {
         *lock(&self.peer)
     }
 
-    pub(super) fn remember(&self, address: SocketAddr) {
-        let mut addresses = lock(&self.addresses);
-        if !addresses.contains(&address) {
-            addresses.push(address);
+    pub(super) fn remember(&self, name: (IpAddr, u16)) {
+        let mut names = lock(&self.names);
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
 
-    pub(super) fn remembered(&self) -> Vec<SocketAddr> {
-        std::mem::take(&mut *lock(&self.addresses))
+    pub(super) fn remembered(&self) -> Vec<(IpAddr, u16)> {
+        std::mem::take(&mut *lock(&self.names))
     }
 
     /// All addresses of the peer.

@@ -14,7 +14,7 @@ mod unbind;
 mod watch;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{OwnedFd, RawFd};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -80,7 +80,13 @@ enum Phase {
 #[derive(Debug, Default)]
 struct Members {
     by_id: BTreeMap<i32, Arc<Member>>,
-    by_peer: BTreeMap<SocketAddr, i32>,
+    /// By IP address and SCTP port: paths have no scope.
+    by_peer: BTreeMap<(IpAddr, u16), i32>,
+}
+
+/// What finds an association.
+const fn name_of(peer: SocketAddr) -> (IpAddr, u16) {
+    (peer.ip(), peer.port())
 }
 
 impl Socket {
@@ -197,7 +203,7 @@ impl Socket {
     /// The association with the peer that has this address.
     fn member_at(&self, peer: SocketAddr) -> Option<Arc<Member>> {
         let members = self.members();
-        let id = members.by_peer.get(&peer)?;
+        let id = members.by_peer.get(&name_of(peer))?;
         members.by_id.get(id).cloned()
     }
 
@@ -206,11 +212,11 @@ impl Socket {
     fn enter(&self, member: &Arc<Member>, peers: &[SocketAddr]) {
         let mut members = self.members_mut();
         members.by_id.insert(member.id, Arc::clone(member));
-        for peer in peers {
-            let other = members.by_peer.get(peer).and_then(|id| members.by_id.get(id));
+        for peer in peers.iter().copied().map(name_of) {
+            let other = members.by_peer.get(&peer).and_then(|id| members.by_id.get(id));
             if other.is_none_or(|other| other.association.is_closed()) {
-                members.by_peer.insert(*peer, member.id);
-                member.remember(*peer);
+                members.by_peer.insert(peer, member.id);
+                member.remember(peer);
             }
         }
     }
@@ -218,8 +224,8 @@ impl Socket {
     /// Forgets an address, which the peer has no more.
     fn leave(&self, member: &Member, peer: SocketAddr) {
         let mut members = self.members_mut();
-        if members.by_peer.get(&peer) == Some(&member.id) {
-            members.by_peer.remove(&peer);
+        if members.by_peer.get(&name_of(peer)) == Some(&member.id) {
+            members.by_peer.remove(&name_of(peer));
         }
     }
 

@@ -185,6 +185,26 @@ static void listed(void) {
   CHECK(close(fd) == 0 && waitpid(child, &status, 0) == child && status == 0);
 }
 
+/* The address of an association is the same with a scope and without: what is received has none. */
+static void scoped(void) {
+  struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT}, from;
+  socklen_t length = sizeof to;
+  uint32_t number = 0;
+  char buffer[100];
+  int fd = socket(AF_INET6, SOCK_SEQPACKET, IPPROTO_SCTP), client = socket(AF_INET6, SOCK_SEQPACKET, IPPROTO_SCTP);
+  CHECK(bind(fd, (struct sockaddr *)&to, length) == 0 && listen(fd, 5) == 0);
+  CHECK(getsockname(fd, (struct sockaddr *)&to, &length) == 0);
+  to.sin6_scope_id = 1;
+  CHECK(sendto(client, "first", 5, 0, (struct sockaddr *)&to, sizeof to) == 5);
+  CHECK(recvfrom(fd, buffer, 100, 0, (struct sockaddr *)&from, &length) == 5);
+  from.sin6_scope_id = 1;
+  CHECK(sendto(fd, "answer", 6, 0, (struct sockaddr *)&from, sizeof from) == 6);
+  CHECK(recv(client, buffer, 100, 0) == 6);
+  to.sin6_scope_id = 0;
+  CHECK(sendto(client, "again", 5, 0, (struct sockaddr *)&to, sizeof to) == 5 && recv(fd, buffer, 100, 0) == 5);
+  CHECK(GET(client, SCTP_GET_ASSOC_NUMBER, number) == 0 && number == 1);
+}
+
 static int shared, echoes;
 
 /* Sends on the shared socket; associations and buffers fill up. */
@@ -263,7 +283,7 @@ static void ready(void) {
 }
 
 int main(int count, char **arguments) {
-  const struct test_case cases[] = {{"implicit", implicit}, {"ends", ends}, {"peeled", peeled}, {"all", all}, {"listed", listed},
-                                    {"threads", threads}, {"ready", ready}, {0}};
+  const struct test_case cases[] = {{"implicit", implicit}, {"ends", ends}, {"peeled", peeled}, {"all", all},
+                                    {"listed", listed}, {"scoped", scoped}, {"threads", threads}, {"ready", ready}, {0}};
   return run_case(count, arguments, cases);
 }
