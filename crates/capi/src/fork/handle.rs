@@ -76,7 +76,7 @@ impl Handle {
     /// Our address or the peer's, as the program gets it.
     pub(crate) fn name(&self, of_peer: bool) -> Result<Vec<u8>, Errno> {
         match self {
-            Self::Here(socket) => Ok(address::write(socket.name(of_peer)?, socket.is_v6)),
+            Self::Here(socket) => Ok(address::write(socket.name(of_peer)?, socket.maps_v4())),
             Self::There(remote) => remote.name(of_peer),
         }
     }

@@ -82,7 +82,7 @@ fn answer(sockets: &mut Sockets, next: &mut i32, number: i32, call: Call) -> Giv
         }
         Call::Name { of_peer } => {
             let name = socket.name(of_peer)?;
-            Ok((address::write(name, socket.is_v6), None))
+            Ok((address::write(name, socket.maps_v4()), None))
         }
         Call::Accept { nonblocking } => {
             let (accepted, program) = socket.accept((nonblocking, true), false)?;

@@ -468,6 +468,11 @@ static void version6(void) {
     length = sizeof peer;
     int taken = accept(server, (struct sockaddr *)&peer, &length);
     CHECK(taken >= 0 && peer.sin6_family == (mapped ? AF_INET6 : AF_INET) && length == (mapped ? 28 : 16));
+    int family = mapped ? AF_INET6 : AF_INET;
+    length = sizeof peer;
+    CHECK(getpeername(taken, (struct sockaddr *)&peer, &length) == 0 && peer.sin6_family == family);
+    length = sizeof peer;
+    CHECK(getsockname(taken, (struct sockaddr *)&peer, &length) == 0 && peer.sin6_family == family);
     close(taken), close(client);
   }
   struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT, .sin6_port = any.sin6_port};
