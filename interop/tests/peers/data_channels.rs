@@ -210,7 +210,7 @@ async fn round(channels: &DataChannels, number: u32, role: Role) {
         let at = expected.iter().position(|sent| *sent == message);
         expected.remove(at.expect("what was sent"));
     }
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         channel.close();
         assert_eq!(channel.closed().await, CloseCause::Local);
     } else {

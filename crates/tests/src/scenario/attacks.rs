@@ -566,6 +566,7 @@ fn every_test_named_in_security_md_exists() {
         "../secure/src",
         "../capi/tests",
         "../cli/tests",
+        "../datachannel/src",
     ] {
         read_all(&here.join(folder), &mut sources);
     }

@@ -339,7 +339,7 @@ fn random_run(seed: u64) {
     let mut rng = Seed(seed).rng();
     let mut known: BTreeMap<String, Known> = BTreeMap::new();
     let mut open: [Vec<(ChannelId, String)>; 2] = Default::default();
-    for step in 0..1_500 {
+    for step in 0..1_500_u32 {
         pair.serve();
         let side = rng.below(2) as usize;
         let (end, peer) = pair.side(side);
@@ -355,7 +355,7 @@ fn random_run(seed: u64) {
                 let (channel, _) = open[side].swap_remove(at);
                 end.channels.close(channel);
             }
-            2 if step % 5 == 0 => {
+            2 if step.is_multiple_of(5) => {
                 if let Some(channel) = end.last_incoming() {
                     end.channels.close(channel);
                 }
