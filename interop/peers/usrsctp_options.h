@@ -158,6 +158,8 @@ read_options(int count, char **arguments, bool knobs_only)
 			options.auth = value;
 		else if (strcmp(name, "--key") == 0)
 			options.key = value;
+		else if (strcmp(name, "--part") == 0)
+			options.part = (uint32_t)atoi(value);
 		else if (strcmp(name, "--keys") == 0)
 			options.keys = (uint16_t)atoi(value);
 		else

@@ -55,6 +55,8 @@ struct options {
 	const char *key;
 	/* Number of further shared keys, which messages use in turn. */
 	uint16_t keys;
+	/* Length of the parts of messages; 0 for whole messages. */
+	uint32_t part;
 };
 
 struct report {
@@ -247,6 +249,29 @@ waits_for_reset(int error)
 	return true;
 }
 
+/* Sends a message, in parts if asked for (SCTP_EXPLICIT_EOR); false if it fails. */
+static bool
+send_message(const uint8_t *bytes, uint32_t length, struct sctp_sendv_spa *how)
+{
+	uint32_t part = options.part > 0 ? options.part : length;
+	uint16_t flags = how->sendv_sndinfo.snd_flags;
+
+	for (uint32_t at = 0; at < length; at += part) {
+		uint32_t rest = length - at;
+		bool is_last = rest <= part;
+
+		how->sendv_sndinfo.snd_flags = options.part > 0 && is_last ? flags | SCTP_EOR : flags;
+		while (usrsctp_sendv(association, bytes + at, is_last ? rest : part, NULL, 0, how, sizeof *how,
+		    SCTP_SENDV_SPA, 0) < 0) {
+			if (!waits_for_reset(errno)) {
+				note_error("send", errno);
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
 /* Says everything, in a thread of its own: the socket blocks. */
 static void *
 send_all(void *unused)
@@ -274,10 +299,7 @@ send_all(void *unused)
 		write_message(bytes, number);
 		if (options.reset && number == options.send / 2)
 			reset_streams();
-		while (usrsctp_sendv(association, bytes, length_of(number), NULL, 0, &how, sizeof how, SCTP_SENDV_SPA, 0) < 0) {
-			if (waits_for_reset(errno))
-				continue;
-			note_error("send", errno);
+		if (!send_message(bytes, length_of(number), &how)) {
 			free(bytes);
 			end_if_done(true);
 			return NULL;
@@ -443,6 +465,8 @@ make_socket(void)
 		set_option(socket, SCTP_REMOTE_UDP_ENCAPS_PORT, &encapsulation, sizeof encapsulation, "encapsulation");
 	}
 	set_authentication(socket);
+	if (options.part > 0)
+		set_option(socket, SCTP_EXPLICIT_EOR, &on, sizeof on, "messages in parts");
 	if (options.reset)
 		set_number(socket, SCTP_ENABLE_STREAM_RESET, SCTP_ENABLE_RESET_STREAM_REQ, "stream reset");
 	set_number(socket, OPTION_CMT_ON_OFF, options.cmt, "CMT (needs --set cmt_on_off as well)");

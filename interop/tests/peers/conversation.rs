@@ -1,5 +1,6 @@
 //! Test with a peer program: both send and receive their workload, one side ends the association, both agree on how.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::mem;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -10,10 +11,11 @@ use std::time::Duration;
 use anabranch_interop::tools::{TSHARK, free_udp_port};
 use anabranch_interop::{Host, Hosts, Inbox, Peer, Report, Stack, TsharkReport, Workload};
 use anabranch_proto::{
-    Association, AssociationConfig, AssociationMut, CloseReason, EndpointConfig, Message, Reconfiguration,
-    Reliability,
+    Association, AssociationConfig, AssociationMut, CloseReason, EndpointConfig, Extent, Message,
+    MessagePart, ReceivedMessage, Reconfiguration, Reliability, SendError,
 };
-use anabranch_types::StreamId;
+use anabranch_types::{MessageId, StreamId};
+use bytes::Bytes;
 
 /// Timeout, ample for a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -64,6 +66,8 @@ pub(crate) struct Conversation {
     zero_checksums: bool,
     /// Number of shared keys that messages name in turn.
     keys: u16,
+    /// Length of the parts in which we send; 0 to send whole messages.
+    part: usize,
     /// Whether we reset all outbound streams after half of the messages.
     resets: bool,
     /// Whether we reset the outbound streams at the end and the peer answers by resetting its own ones.
@@ -93,6 +97,7 @@ impl Conversation {
             mark_every: 0,
             zero_checksums: false,
             keys: 0,
+            part: 0,
             resets: false,
             closes_streams: false,
         }
@@ -157,6 +162,11 @@ impl Conversation {
     /// Adds the shared keys 1 to `keys` at both ends, which messages name in turn.
     pub(crate) fn names_keys(self, keys: u16) -> Self {
         Self { keys, ..self }.option(&["--keys", &keys.to_string()])
+    }
+
+    /// Both send messages in parts of `part` bytes.
+    pub(crate) fn in_parts(self, part: usize) -> Self {
+        Self { part, ..self }.option(&["--part", &part.to_string()])
     }
 
     /// Resets all outbound streams after half of the messages.
@@ -313,8 +323,13 @@ struct App {
     workload: Workload,
     sent: u32,
     received: Inbox,
+    /// What was received of messages that are delivered in parts.
+    partial: BTreeMap<StreamId, Vec<u8>>,
     end: End,
     keys: u16,
+    part: usize,
+    /// Id of the message of which a part was sent, and the bytes sent.
+    unfinished: Option<(MessageId, usize)>,
     has_keys: bool,
     resets: bool,
     closes_streams: bool,
@@ -333,8 +348,11 @@ impl App {
             workload: conversation.workload,
             sent: 0,
             received: Inbox::new(its),
+            partial: BTreeMap::new(),
             end: conversation.end,
             keys: conversation.keys,
+            part: conversation.part,
+            unfinished: None,
             has_keys: false,
             resets: conversation.resets,
             closes_streams: conversation.closes_streams,
@@ -349,14 +367,29 @@ impl App {
         let Some(mut association) = association else {
             return;
         };
-        while let Some(message) = association.receive() {
-            let taken = self.received.take(message.stream, &message.payload);
-            taken.expect("what was sent");
+        while let Some(received) = association.receive() {
+            self.take(received);
         }
         if association.is_connected() {
             self.add_keys(&mut association);
             self.speak(&mut association, &host.reset);
         }
+    }
+
+    /// Takes a message, or a part of one. One stream has either ordered or unordered messages.
+    fn take(&mut self, received: ReceivedMessage) {
+        let payload = if received.extent == Extent::Whole {
+            received.payload
+        } else {
+            let partial = self.partial.entry(received.stream).or_default();
+            partial.extend_from_slice(&received.payload);
+            if !received.extent.completes() {
+                return;
+            }
+            Bytes::from(mem::take(partial))
+        };
+        let taken = self.received.take(received.stream, &payload);
+        taken.expect("what was sent");
     }
 
     fn add_keys(&mut self, association: &mut AssociationMut<'_>) {
@@ -391,7 +424,7 @@ impl App {
                 authentication_key: (self.keys > 0).then_some(key),
                 ..message
             };
-            if association.send(message).is_err() {
+            if self.send(association, message).is_err() {
                 return;
             }
             self.sent += 1;
@@ -416,6 +449,39 @@ impl App {
                 End::WeAbort => association.abort(b"enough"),
                 End::PeerShutsDown | End::PeerAborts => {}
             }
+        }
+    }
+
+    /// Sends a message, or as many parts of it as the buffer accepts.
+    fn send(&mut self, association: &mut Association, message: Message) -> Result<(), SendError> {
+        let length = message.payload.len();
+        if self.part == 0 || self.part >= length {
+            return association.send(message).map(|_| ());
+        }
+        let mut begun = self.unfinished.take();
+        loop {
+            let sent = begun.map_or(0, |(_, sent)| sent);
+            let until = (sent + self.part).min(length);
+            let payload = message.payload.slice(sent..until);
+            let result = association.send(match begun {
+                None => MessagePart::Beginning(Message {
+                    payload,
+                    ..message.clone()
+                }),
+                Some((id, _)) if until < length => MessagePart::Middle(id, payload),
+                Some((id, _)) => MessagePart::End(id, payload),
+            });
+            let id = match result {
+                Ok(id) => id,
+                Err(error) => {
+                    self.unfinished = begun;
+                    return Err(error);
+                }
+            };
+            if until == length {
+                return Ok(());
+            }
+            begun = Some((id, until));
         }
     }
 

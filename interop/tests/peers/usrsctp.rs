@@ -45,6 +45,21 @@ fn messages_of_hundreds_of_fragments_are_delivered() -> io::Result<()> {
     run(with_large_messages(LARGE))
 }
 
+/// Each message is ten times as long as any of the four buffers. With `SCTP_EXPLICIT_EOR` usrsctp sends in parts, too.
+#[test]
+fn messages_longer_than_all_buffers_are_delivered_in_parts() -> io::Result<()> {
+    const LONG: Workload = Workload::ordered(6, &[1_000_000], 2);
+    for workload in [LONG, LONG.half_unordered()] {
+        let conversation = with_usrsctp(workload).in_parts(30_000);
+        let conversation = conversation.option(&["--send-buffer", "100000", "--receive-buffer", "100000"]);
+        run(conversation.we(|config| {
+            config.send_buffer = 100_000;
+            config.receive_buffer = 100_000;
+        }))?;
+    }
+    Ok(())
+}
+
 #[test]
 fn large_unordered_messages_are_delivered() -> io::Result<()> {
     run(with_large_messages(LARGE.half_unordered()).peer_connects())
