@@ -95,16 +95,6 @@ impl Mirror {
         let _ = shutdown(&self.ours, Shutdown::Both);
     }
 
-    /// Waits until it is readable, as a blocking or non-blocking call on the program's descriptor would.
-    ///
-    /// # Errors
-    ///
-    /// `EAGAIN`, `EINTR`.
-    pub(crate) fn wait_readable(&self) -> Result<(), Errno> {
-        recv(&self.theirs, &mut [0; 1][..], RecvFlags::PEEK)?;
-        Ok(())
-    }
-
     /// Waits until it is writable. [`drain`](Self::drain) must follow if it should stay writable.
     ///
     /// # Errors
@@ -136,12 +126,10 @@ mod tests {
         let (mirror, program) = Mirror::new(true, true).unwrap();
         assert_eq!(state(&program), (false, true));
         assert_eq!(mirror.is_nonblocking(), Ok(true));
-        assert_eq!(mirror.wait_readable(), Err(Errno(libc::EAGAIN)));
         mirror.mark();
         mirror.fill();
         assert_eq!(state(&program), (true, false));
         assert_eq!(mirror.wait_writable(), Err(Errno(libc::EAGAIN)));
-        assert_eq!(mirror.wait_readable(), Ok(()));
         mirror.unmark();
         mirror.drain();
         assert_eq!(state(&program), (false, true));

@@ -3,11 +3,13 @@
 //! A descriptor of somebody else costs one load of one byte.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use crate::errno::Errno;
+use crate::ffi::hooks::Uncancelled;
 use crate::fork::Handle;
 use crate::process::Process;
 use crate::socket::Socket;
@@ -26,14 +28,38 @@ fn kind(fd: RawFd) -> Option<&'static AtomicU8> {
     KINDS.get(usize::try_from(fd).ok()?)
 }
 
+/// A socket that a call has found. The thread cannot be cancelled meanwhile.
+#[derive(Debug)]
+pub(crate) struct Found<T> {
+    target: T,
+    _uncancelled: Uncancelled,
+}
+
+impl<T> Deref for Found<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.target
+    }
+}
+
 /// The socket of a descriptor; `None` if it is not ours.
 ///
 /// # Errors
 ///
 /// `ENOTSUP` if its driver runs in an ancestor of this process that cannot be reached.
-pub(crate) fn find(fd: RawFd) -> Option<Result<Handle, Errno>> {
-    match kind(fd)?.load(Ordering::Acquire) {
-        FOREIGN => None,
+pub(crate) fn find(fd: RawFd) -> Option<Result<Found<Handle>, Errno>> {
+    let kind = kind(fd)?.load(Ordering::Acquire);
+    if kind == FOREIGN {
+        return None;
+    }
+    let _uncancelled = Uncancelled::new();
+    let found = handle(fd, kind)?;
+    Some(found.map(|target| Found { target, _uncancelled }))
+}
+
+fn handle(fd: RawFd, kind: u8) -> Option<Result<Handle, Errno>> {
+    match kind {
         INHERITED => {
             let found = Process::current()
                 .inherited()
@@ -53,8 +79,13 @@ pub(crate) fn find(fd: RawFd) -> Option<Result<Handle, Errno>> {
 /// # Errors
 ///
 /// `ENOTSUP` in other processes.
-pub(crate) fn find_here(fd: RawFd) -> Option<Result<Arc<Socket>, Errno>> {
-    Some(find(fd)?.and_then(Handle::local))
+pub(crate) fn find_here(fd: RawFd) -> Option<Result<Found<Arc<Socket>>, Errno>> {
+    Some(find(fd)?.and_then(|found| {
+        Ok(Found {
+            target: found.target.local()?,
+            _uncancelled: found._uncancelled,
+        })
+    }))
 }
 
 /// Enters a descriptor.
@@ -85,6 +116,10 @@ pub(crate) fn insert(fd: RawFd, handle: Handle) -> Result<(), Errno> {
 pub(crate) fn remove(fd: RawFd) {
     let Some(kind) = kind(fd) else { return };
     let before = kind.swap(FOREIGN, Ordering::AcqRel);
+    if before == FOREIGN {
+        return;
+    }
+    let _uncancelled = Uncancelled::new();
     if before == INHERITED
         && let Some(inherited) = Process::current().inherited()
     {
@@ -108,7 +143,7 @@ pub(crate) fn inherit() {
 
 /// All sockets of this process, by descriptor.
 pub(crate) fn all_ours() -> BTreeMap<RawFd, Arc<Socket>> {
-    let socket = |fd| Some((fd, find_here(fd)?.ok()?));
+    let socket = |fd| Some((fd, Arc::clone(&*find_here(fd)?.ok()?)));
     ours().filter_map(socket).collect()
 }
 

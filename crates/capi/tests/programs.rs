@@ -86,6 +86,11 @@ fn sockets_of_a_process_that_has_ended_fail_in_its_child() {
 }
 
 #[test]
+fn threads_that_wait_can_be_cancelled() {
+    case("echo", "cancelled");
+}
+
+#[test]
 fn threads_send_and_receive_at_once() {
     case("echo", "threads");
 }

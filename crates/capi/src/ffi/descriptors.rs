@@ -12,14 +12,14 @@ use crate::table;
 
 /// Closes a descriptor. The last one of a socket shuts its association down in the background.
 #[unsafe(no_mangle)]
-extern "C" fn close(fd: c_int) -> c_int {
+extern "C-unwind" fn close(fd: c_int) -> c_int {
     table::remove(fd);
     next!(close(fd: c_int) -> c_int)
 }
 
 /// `SHUT_WR` shuts the association down; `SHUT_RD` has no effect (RFC 6458 §4.1.7).
 #[unsafe(no_mangle)]
-extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
+extern "C-unwind" fn shutdown(fd: c_int, how: c_int) -> c_int {
     match table::find(fd) {
         Some(socket) if how == libc::SHUT_RD => done(socket.map(drop)),
         Some(socket) => done(socket.and_then(|socket| socket.shut_down_sending())),
@@ -33,7 +33,7 @@ fn duplicated(fd: c_int, duplicate: c_int) -> c_int {
         return duplicate;
     }
     match table::find(fd) {
-        Some(Ok(socket)) => match table::insert(duplicate, socket) {
+        Some(Ok(socket)) => match table::insert(duplicate, socket.clone()) {
             Ok(()) => duplicate,
             Err(error) => done(Err(error)),
         },
@@ -50,17 +50,17 @@ fn replaced(fd: c_int, duplicate: c_int) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn dup(fd: c_int) -> c_int {
+extern "C-unwind" fn dup(fd: c_int) -> c_int {
     duplicated(fd, next!(dup(fd: c_int) -> c_int))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn dup2(fd: c_int, to: c_int) -> c_int {
+extern "C-unwind" fn dup2(fd: c_int, to: c_int) -> c_int {
     replaced(fd, next!(dup2(fd: c_int, to: c_int) -> c_int))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn dup3(fd: c_int, to: c_int, flags: c_int) -> c_int {
+extern "C-unwind" fn dup3(fd: c_int, to: c_int, flags: c_int) -> c_int {
     replaced(fd, next!(dup3(fd: c_int, to: c_int, flags: c_int) -> c_int))
 }
 
@@ -69,7 +69,7 @@ fn is_dup(command: c_int) -> bool {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
+extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
     let result = next!(fcntl(fd: c_int, command: c_int, argument: usize) -> c_int);
     if is_dup(command) {
         duplicated(fd, result)
@@ -79,7 +79,7 @@ extern "C" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int {
+extern "C-unwind" fn fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int {
     let result = next!(fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int);
     if is_dup(command) {
         duplicated(fd, result)
@@ -100,7 +100,7 @@ fn put_length(to: usize, length: usize) -> Result<(), Errno> {
 
 /// Closes descriptors, ours like the others.
 #[unsafe(no_mangle)]
-extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
+extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
     if flags == 0 {
         table::ours()
             .filter(|fd| (first..=last).contains(&fd.cast_unsigned()))
@@ -111,11 +111,11 @@ extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
 
 /// `FIONREAD` of a socket is the length of what the next call receives, `TIOCOUTQ` what is not acknowledged.
 #[unsafe(no_mangle)]
-extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: usize) -> c_int {
+extern "C-unwind" fn ioctl(fd: c_int, request: c_ulong, argument: usize) -> c_int {
     if request == libc::FIONREAD
         && let Some(socket) = table::find(fd)
     {
-        let peeked = socket.map(|socket| socket.receive(usize::MAX, true, false));
+        let peeked = socket.map(|socket| socket.receive(usize::MAX, true));
         return done(peeked.and_then(|peeked| {
             let length = peeked.map_or(0, |received| received.bytes.len());
             put_length(argument, length)

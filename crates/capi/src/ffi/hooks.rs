@@ -53,6 +53,33 @@ pub(crate) fn without_signals<T>(start: impl FnOnce() -> T) -> T {
     result
 }
 
+unsafe extern "C" {
+    fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
+}
+
+/// While it exists, the thread is not cancelled: nothing may unwind through functions that have something to drop.
+#[derive(Debug)]
+pub(crate) struct Uncancelled {
+    before: c_int,
+}
+
+impl Uncancelled {
+    pub(crate) fn new() -> Self {
+        const DISABLE: c_int = 1;
+        let mut before = 0;
+        // SAFETY: the second argument is a writable integer.
+        unsafe { pthread_setcancelstate(DISABLE, &raw mut before) };
+        Self { before }
+    }
+}
+
+impl Drop for Uncancelled {
+    fn drop(&mut self) {
+        // SAFETY: the state is one that the function has returned; null is allowed.
+        unsafe { pthread_setcancelstate(self.before, std::ptr::null_mut()) };
+    }
+}
+
 /// Closes a descriptor of the library.
 pub(crate) fn close(fd: c_int) {
     let _ = next!(close(fd: c_int) -> c_int);

@@ -56,7 +56,7 @@ macro_rules! unless_ours {
         if $crate::table::find($fd).is_none()
             && let Some(address) = NEXT.find()
         {
-            let function: unsafe extern "C" fn($fd_kind, $($kind),*) -> $result =
+            let function: unsafe extern "C-unwind" fn($fd_kind, $($kind),*) -> $result =
                 // SAFETY: lksctp's library declares the function with these types.
                 unsafe { std::mem::transmute(address) };
             // SAFETY: the arguments are those of our caller.
@@ -71,7 +71,7 @@ macro_rules! next {
     ($name:ident ( $($value:ident : $kind:ty),* ) -> $result:ty) => {{
         static NEXT: $crate::ffi::next::Next = $crate::ffi::next::named!($name);
         // SAFETY: the C library declares the function with these types; a variadic one gets its only argument in a register.
-        let function: unsafe extern "C" fn($($kind),*) -> $result = unsafe { std::mem::transmute(NEXT.address()) };
+        let function: unsafe extern "C-unwind" fn($($kind),*) -> $result = unsafe { std::mem::transmute(NEXT.address()) };
         // SAFETY: the arguments are those of our caller.
         unsafe { function($($value),*) }
     }};

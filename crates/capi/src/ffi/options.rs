@@ -18,7 +18,7 @@ const LONGEST: usize = 64 << 10;
 
 /// Reads an option (RFC 6458 §8).
 #[unsafe(no_mangle)]
-extern "C" fn getsockopt(
+extern "C-unwind" fn getsockopt(
     fd: c_int,
     level: c_int,
     name: c_int,
@@ -86,7 +86,7 @@ fn connectx(socket: &std::sync::Arc<Socket>, given: &[u8]) -> Result<Vec<u8>, Er
 
 /// Sets an option (RFC 6458 §8).
 #[unsafe(no_mangle)]
-extern "C" fn setsockopt(
+extern "C-unwind" fn setsockopt(
     fd: c_int,
     level: c_int,
     name: c_int,
@@ -102,7 +102,7 @@ extern "C" fn setsockopt(
         let is_connect = matches!(name, number::CONNECTX | number::CONNECTX_OLD);
         if level == libc::IPPROTO_SCTP && is_connect {
             // As on Linux, the identifier is the result of the call.
-            let (id, connected) = socket.local()?.connect(&address::read_all(value)?)?;
+            let (id, connected) = socket.clone().local()?.connect(&address::read_all(value)?)?;
             return connected.map(|()| Some(id));
         }
         match socket.set_option(level, name, value)? {

@@ -9,20 +9,21 @@ use libc::{c_int, c_uint, iovec, size_t, sockaddr, socklen_t};
 use super::memory::{self, done, finish, number};
 use super::next::unless_ours;
 use super::setup::enter;
-use super::transfer::{destination, one, receive_from, send_with};
+use super::transfer::{destination, one, receive_from, send_with, when_readable};
 use crate::errno::Errno;
 use crate::fork::Handle;
 use crate::layout::{Fields, Info};
 use crate::socket::{Request, Socket};
-use crate::{address, ancillary, table};
+use crate::table::{self, Found};
+use crate::{address, ancillary};
 
 /// The socket of a descriptor. For those of the kernel, lksctp's library would be needed.
-fn ours(fd: c_int) -> Result<Arc<Socket>, Errno> {
+fn ours(fd: c_int) -> Result<Found<Arc<Socket>>, Errno> {
     table::find_here(fd).unwrap_or(Err(Errno(libc::ENOTSUP)))
 }
 
 /// As [`ours`], also of the process that forked this one.
-fn reached(fd: c_int) -> Result<Handle, Errno> {
+fn reached(fd: c_int) -> Result<Found<Handle>, Errno> {
     table::find(fd).unwrap_or(Err(Errno(libc::ENOTSUP)))
 }
 
@@ -33,7 +34,7 @@ pub(super) const fn modes(flags: c_int) -> (bool, bool) {
 
 /// Binds to several addresses, or removes some (RFC 6458 §9.1).
 #[unsafe(no_mangle)]
-extern "C" fn sctp_bindx(fd: c_int, from: *const sockaddr, count: c_int, flags: c_int) -> c_int {
+extern "C-unwind" fn sctp_bindx(fd: c_int, from: *const sockaddr, count: c_int, flags: c_int) -> c_int {
     unless_ours!(sctp_bindx(fd: c_int, from: *const sockaddr, count: c_int, flags: c_int) -> c_int);
     const ADD: c_int = 1;
     const REMOVE: c_int = 2;
@@ -46,7 +47,7 @@ extern "C" fn sctp_bindx(fd: c_int, from: *const sockaddr, count: c_int, flags: 
 
 /// Sets up an association with a peer at several addresses (RFC 6458 §9.9).
 #[unsafe(no_mangle)]
-extern "C" fn sctp_connectx(fd: c_int, to: *const sockaddr, count: c_int, id: *mut i32) -> c_int {
+extern "C-unwind" fn sctp_connectx(fd: c_int, to: *const sockaddr, count: c_int, id: *mut i32) -> c_int {
     unless_ours!(sctp_connectx(fd: c_int, to: *const sockaddr, count: c_int, id: *mut i32) -> c_int);
     done(ours(fd).and_then(|socket| {
         let (assoc, connected) = socket.connect(&memory::addresses(to, count)?)?;
@@ -57,14 +58,14 @@ extern "C" fn sctp_connectx(fd: c_int, to: *const sockaddr, count: c_int, id: *m
 
 /// Moves an association of a one-to-many style socket to a socket of its own (RFC 6458 §9.2).
 #[unsafe(no_mangle)]
-extern "C" fn sctp_peeloff(fd: c_int, id: i32) -> c_int {
+extern "C-unwind" fn sctp_peeloff(fd: c_int, id: i32) -> c_int {
     unless_ours!(sctp_peeloff(fd: c_int, id: i32) -> c_int);
     number(ours(fd).and_then(|socket| enter(socket.peel_off(id, modes(0))?)))
 }
 
 /// As [`sctp_peeloff`], with `SOCK_NONBLOCK` and `SOCK_CLOEXEC`.
 #[unsafe(no_mangle)]
-extern "C" fn sctp_peeloff_flags(fd: c_int, id: i32, flags: c_uint) -> c_int {
+extern "C-unwind" fn sctp_peeloff_flags(fd: c_int, id: i32, flags: c_uint) -> c_int {
     unless_ours!(sctp_peeloff_flags(fd: c_int, id: i32, flags: c_uint) -> c_int);
     let modes = modes(flags.cast_signed());
     number(ours(fd).and_then(|socket| enter(socket.peel_off(id, modes)?)))
@@ -72,7 +73,7 @@ extern "C" fn sctp_peeloff_flags(fd: c_int, id: i32, flags: c_uint) -> c_int {
 
 /// Reads an option that takes an association (RFC 6458 §9.13), which is at the beginning of the structure.
 #[unsafe(no_mangle)]
-extern "C" fn sctp_opt_info(
+extern "C-unwind" fn sctp_opt_info(
     fd: c_int,
     id: i32,
     name: c_int,
@@ -102,40 +103,40 @@ fn list(addresses: &[SocketAddr], is_mapped: bool, to: *mut *mut sockaddr) -> Re
 
 /// The peer's addresses (RFC 6458 §9.3).
 #[unsafe(no_mangle)]
-extern "C" fn sctp_getpaddrs(fd: c_int, id: i32, to: *mut *mut sockaddr) -> c_int {
+extern "C-unwind" fn sctp_getpaddrs(fd: c_int, id: i32, to: *mut *mut sockaddr) -> c_int {
     unless_ours!(sctp_getpaddrs(fd: c_int, id: i32, to: *mut *mut sockaddr) -> c_int);
     number(ours(fd).and_then(|socket| list(&socket.member(id)?.peers(), socket.maps_v4(), to)))
 }
 
 /// Our addresses (RFC 6458 §9.5).
 #[unsafe(no_mangle)]
-extern "C" fn sctp_getladdrs(fd: c_int, id: i32, to: *mut *mut sockaddr) -> c_int {
+extern "C-unwind" fn sctp_getladdrs(fd: c_int, id: i32, to: *mut *mut sockaddr) -> c_int {
     unless_ours!(sctp_getladdrs(fd: c_int, id: i32, to: *mut *mut sockaddr) -> c_int);
     number(ours(fd).and_then(|socket| list(&socket.locals_of(id)?, socket.maps_v4(), to)))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sctp_freepaddrs(addresses: *mut sockaddr) -> c_int {
+extern "C-unwind" fn sctp_freepaddrs(addresses: *mut sockaddr) -> c_int {
     memory::free(addresses.cast());
     0
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sctp_freeladdrs(addresses: *mut sockaddr) -> c_int {
+extern "C-unwind" fn sctp_freeladdrs(addresses: *mut sockaddr) -> c_int {
     memory::free(addresses.cast());
     0
 }
 
 /// Length of an address of this family.
 #[unsafe(no_mangle)]
-extern "C" fn sctp_getaddrlen(family: u16) -> c_int {
+extern "C-unwind" fn sctp_getaddrlen(family: u16) -> c_int {
     let length = address::length(family).ok_or(Errno(libc::EINVAL));
     number(length.map(|length| length as c_int))
 }
 
 /// The association with the peer that has this address (RFC 6458 §9.10 of the drafts, and FreeBSD).
 #[unsafe(no_mangle)]
-extern "C" fn sctp_getassocid(fd: c_int, of: *const sockaddr) -> i32 {
+extern "C-unwind" fn sctp_getassocid(fd: c_int, of: *const sockaddr) -> i32 {
     let found = ours(fd).and_then(|socket| {
         let peer = memory::addresses(of, 1)?[0];
         socket.assoc_id(peer)
@@ -148,7 +149,7 @@ extern "C" fn sctp_getassocid(fd: c_int, of: *const sockaddr) -> i32 {
 
 /// Sends a message (RFC 6458 §9.7; deprecated there, and common).
 #[unsafe(no_mangle)]
-extern "C" fn sctp_sendmsg(
+extern "C-unwind" fn sctp_sendmsg(
     fd: c_int,
     from: *const c_void,
     length: size_t,
@@ -190,7 +191,7 @@ fn sndrcvinfo(info: *const c_void) -> Result<Option<Info>, Errno> {
 
 /// Sends a message with `struct sctp_sndrcvinfo` (RFC 6458 §9.10).
 #[unsafe(no_mangle)]
-extern "C" fn sctp_send(
+extern "C-unwind" fn sctp_send(
     fd: c_int,
     from: *const c_void,
     length: size_t,
@@ -210,7 +211,7 @@ extern "C" fn sctp_send(
 
 /// Sends a message to a peer at several addresses, if it is new (RFC 6458 §9.11).
 #[unsafe(no_mangle)]
-extern "C" fn sctp_sendx(
+extern "C-unwind" fn sctp_sendx(
     fd: c_int,
     from: *const c_void,
     length: size_t,
@@ -262,7 +263,7 @@ fn read_sendv(kind: c_uint, info: &[u8], request: &mut Request) -> Result<(), Er
 
 /// Sends a message with any of the structures of RFC 6458 §5.3 (§9.12).
 #[unsafe(no_mangle)]
-extern "C" fn sctp_sendv(
+extern "C-unwind" fn sctp_sendv(
     fd: c_int,
     from: *const iovec,
     buffers: c_int,
@@ -292,7 +293,7 @@ extern "C" fn sctp_sendv(
 
 /// Receives a message with `struct sctp_sndrcvinfo` (RFC 6458 §9.8).
 #[unsafe(no_mangle)]
-extern "C" fn sctp_recvmsg(
+extern "C-unwind" fn sctp_recvmsg(
     fd: c_int,
     to: *mut c_void,
     length: size_t,
@@ -302,20 +303,22 @@ extern "C" fn sctp_recvmsg(
     flags: *mut c_int,
 ) -> c_int {
     unless_ours!(sctp_recvmsg(fd: c_int, to: *mut c_void, length: size_t, from: *mut sockaddr, size: *mut socklen_t, info: *mut c_void, flags: *mut c_int) -> c_int);
-    finish(reached(fd).and_then(|socket| {
-        let wanted = memory::read(flags).unwrap_or(0);
-        let received = receive_from(&socket, &one(to, length), wanted, (from, size))?;
+    let wanted = memory::read(flags).unwrap_or(0);
+    let receive = |socket: &Handle| {
+        let received = receive_from(socket, &one(to, length), wanted, (from, size))?;
         memory::write(flags, received.flags);
         if let Some(about) = received.info.filter(|_| !info.is_null()) {
             memory::output(&about.sndrcv(), info, 32)?;
         }
         Ok(received.bytes.len())
-    })) as c_int
+    };
+    let received = when_readable(fd, wanted, receive).unwrap_or(Err(Errno(libc::ENOTSUP)));
+    finish(received) as c_int
 }
 
 /// Receives a message with what the program wants to know of it and of the next (RFC 6458 §9.13).
 #[unsafe(no_mangle)]
-extern "C" fn sctp_recvv(
+extern "C-unwind" fn sctp_recvv(
     fd: c_int,
     to: *const iovec,
     buffers: c_int,
@@ -331,10 +334,10 @@ extern "C" fn sctp_recvv(
     const RCVINFO: c_uint = 1;
     const NXTINFO: c_uint = 2;
     const BOTH: c_uint = 3;
-    finish(reached(fd).and_then(|socket| {
+    let wanted = memory::read(flags).unwrap_or(0);
+    let receive = |socket: &Handle| {
         let buffers = usize::try_from(buffers).map_err(|_| Errno(libc::EINVAL))?;
-        let wanted = memory::read(flags).unwrap_or(0);
-        let received = receive_from(&socket, &memory::buffers(to, buffers)?, wanted, (from, size))?;
+        let received = receive_from(socket, &memory::buffers(to, buffers)?, wanted, (from, size))?;
         memory::write(flags, received.flags);
         let this = received.info.filter(|_| received.told.rcvinfo);
         let next = received.next.filter(|_| received.told.nxtinfo);
@@ -354,5 +357,7 @@ extern "C" fn sctp_recvv(
             memory::write(length, 0);
         }
         Ok(received.bytes.len())
-    })) as c_int
+    };
+    let received = when_readable(fd, wanted, receive).unwrap_or(Err(Errno(libc::ENOTSUP)));
+    finish(received) as c_int
 }

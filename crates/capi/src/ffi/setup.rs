@@ -7,6 +7,7 @@ use libc::{c_int, sockaddr, socklen_t};
 
 use super::memory::{self, done, number};
 use super::next::next;
+use super::transfer::when_readable;
 use crate::environment::Environment;
 use crate::errno::Errno;
 use crate::fork::Handle;
@@ -30,7 +31,7 @@ fn enter_handle(handle: Handle, program: OwnedFd) -> Result<c_int, Errno> {
 
 /// Creates a socket of the one-to-one or one-to-many style (RFC 6458 §3.1.1, §4.1.1).
 #[unsafe(no_mangle)]
-extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
     let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     let is_ours = matches!(domain, libc::AF_INET | libc::AF_INET6) && protocol == libc::IPPROTO_SCTP;
     let style = match kind & !flags {
@@ -46,7 +47,7 @@ extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
 
 /// Binds a socket (RFC 6458 §4.1.2).
 #[unsafe(no_mangle)]
-extern "C" fn bind(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
+extern "C-unwind" fn bind(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
     match table::find_here(fd) {
         Some(socket) => done(socket.and_then(|socket| socket.bind(&[memory::address(to, length)?], false))),
         None => next!(bind(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int),
@@ -55,46 +56,42 @@ extern "C" fn bind(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
 
 /// Accepts associations (RFC 6458 §4.1.3).
 #[unsafe(no_mangle)]
-extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
+extern "C-unwind" fn listen(fd: c_int, backlog: c_int) -> c_int {
     match table::find_here(fd) {
         Some(socket) => done(socket.and_then(|socket| socket.listen(backlog))),
         None => next!(listen(fd: c_int, backlog: c_int) -> c_int),
     }
 }
 
-fn accept_from(
-    listener: &Handle,
-    from: *mut sockaddr,
-    length: *mut socklen_t,
-    flags: c_int,
-) -> Result<c_int, Errno> {
-    let nonblocking = flags & libc::SOCK_NONBLOCK != 0;
-    let (accepted, program, peer) = listener.accept((nonblocking, flags & libc::SOCK_CLOEXEC != 0))?;
-    memory::put_address(&peer, from, length)?;
-    enter_handle(accepted, program)
+/// Takes an association, and writes the peer's address; `None` if the descriptor is not ours.
+fn accept_from(fd: c_int, from: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> Option<c_int> {
+    let modes = (flags & libc::SOCK_NONBLOCK != 0, flags & libc::SOCK_CLOEXEC != 0);
+    let accept = |listener: &Handle| {
+        let (accepted, program, peer) = listener.accept(modes)?;
+        memory::put_address(&peer, from, length)?;
+        enter_handle(accepted, program)
+    };
+    when_readable(fd, 0, accept).map(number)
 }
 
 /// Takes an association (RFC 6458 §4.1.4).
 #[unsafe(no_mangle)]
-extern "C" fn accept(fd: c_int, from: *mut sockaddr, length: *mut socklen_t) -> c_int {
-    match table::find(fd) {
-        Some(socket) => number(socket.and_then(|socket| accept_from(&socket, from, length, 0))),
-        None => next!(accept(fd: c_int, from: *mut sockaddr, length: *mut socklen_t) -> c_int),
-    }
+extern "C-unwind" fn accept(fd: c_int, from: *mut sockaddr, length: *mut socklen_t) -> c_int {
+    accept_from(fd, from, length, 0)
+        .unwrap_or_else(|| next!(accept(fd: c_int, from: *mut sockaddr, length: *mut socklen_t) -> c_int))
 }
 
 /// As [`accept`], with `SOCK_NONBLOCK` and `SOCK_CLOEXEC`.
 #[unsafe(no_mangle)]
-extern "C" fn accept4(fd: c_int, from: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
-    match table::find(fd) {
-        Some(socket) => number(socket.and_then(|socket| accept_from(&socket, from, length, flags))),
-        None => next!(accept4(fd: c_int, from: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int),
-    }
+extern "C-unwind" fn accept4(fd: c_int, from: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
+    accept_from(fd, from, length, flags).unwrap_or_else(
+        || next!(accept4(fd: c_int, from: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int),
+    )
 }
 
 /// Sets an association up (RFC 6458 §4.1.5).
 #[unsafe(no_mangle)]
-extern "C" fn connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
+extern "C-unwind" fn connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
     match table::find_here(fd) {
         Some(socket) => done(socket.and_then(|socket| socket.connect(&[memory::address(to, length)?])?.1)),
         None => next!(connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int),
@@ -103,7 +100,7 @@ extern "C" fn connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_in
 
 /// Our address; a wildcard before the socket is bound.
 #[unsafe(no_mangle)]
-extern "C" fn getsockname(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) -> c_int {
+extern "C-unwind" fn getsockname(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) -> c_int {
     let Some(socket) = table::find(fd) else {
         return next!(getsockname(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) -> c_int);
     };
@@ -112,7 +109,7 @@ extern "C" fn getsockname(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) 
 
 /// The peer's address.
 #[unsafe(no_mangle)]
-extern "C" fn getpeername(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) -> c_int {
+extern "C-unwind" fn getpeername(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) -> c_int {
     let Some(socket) = table::find(fd) else {
         return next!(getpeername(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) -> c_int);
     };

@@ -7,6 +7,7 @@ use libc::{
     c_int, c_uint, iovec, mmsghdr, msghdr, off_t, off64_t, size_t, sockaddr, socklen_t, ssize_t, timespec,
 };
 
+use super::hooks;
 use super::memory::{self, finish, number};
 use super::next::next;
 use crate::errno::Errno;
@@ -29,11 +30,28 @@ pub(super) fn send_with(
 }
 
 /// Receives into `buffers`.
-pub(super) fn receive_into(socket: &Handle, buffers: &[iovec], flags: c_int) -> Result<Received, Errno> {
-    let (peeks, is_patient) = (flags & libc::MSG_PEEK != 0, flags & libc::MSG_DONTWAIT == 0);
-    let received = socket.receive(memory::room(buffers), peeks, is_patient)?;
+fn receive_into(socket: &Handle, buffers: &[iovec], flags: c_int) -> Result<Received, Errno> {
+    let received = socket.receive(memory::room(buffers), flags & libc::MSG_PEEK != 0)?;
     memory::scatter(&received.bytes, buffers)?;
     Ok(received)
+}
+
+/// Makes a call again and again until it has something to receive or accept, and waits in between unless the descriptor or `flags`
+/// forbid it. `None` if the descriptor is not ours. The thread can be cancelled while it waits: nothing is held then.
+pub(super) fn when_readable<T>(
+    fd: c_int,
+    flags: c_int,
+    mut call: impl FnMut(&Handle) -> Result<T, Errno>,
+) -> Option<Result<T, Errno>> {
+    loop {
+        match table::find(fd)?.and_then(|socket| call(&socket)) {
+            Err(Errno(libc::EAGAIN)) if flags & libc::MSG_DONTWAIT == 0 && !hooks::is_nonblocking(fd) => {}
+            result => return Some(result),
+        }
+        if let Err(error) = hooks::wait_readable(fd) {
+            return Some(Err(error));
+        }
+    }
 }
 
 /// Where to send, if the program says so.
@@ -61,27 +79,26 @@ fn simple_send(fd: c_int, from: *const c_void, length: size_t, flags: c_int) -> 
 }
 
 fn simple_receive(fd: c_int, to: *mut c_void, length: size_t, flags: c_int) -> Option<ssize_t> {
-    let socket = table::find(fd)?;
-    let received = socket.and_then(|socket| receive_into(&socket, &one(to, length), flags));
-    Some(finish(received.map(|received| received.bytes.len())))
+    let receive = |socket: &Handle| Ok(receive_into(socket, &one(to, length), flags)?.bytes.len());
+    when_readable(fd, flags, receive).map(finish)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn send(fd: c_int, from: *const c_void, length: size_t, flags: c_int) -> ssize_t {
+extern "C-unwind" fn send(fd: c_int, from: *const c_void, length: size_t, flags: c_int) -> ssize_t {
     simple_send(fd, from, length, flags).unwrap_or_else(
         || next!(send(fd: c_int, from: *const c_void, length: size_t, flags: c_int) -> ssize_t),
     )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
+extern "C-unwind" fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
     simple_send(fd, from, length, 0)
         .unwrap_or_else(|| next!(write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t))
 }
 
 /// Sends to the peer with this address (RFC 6458 §3.1.4). The one-to-one style ignores it: the socket has one peer.
 #[unsafe(no_mangle)]
-extern "C" fn sendto(
+extern "C-unwind" fn sendto(
     fd: c_int,
     from: *const c_void,
     length: size_t,
@@ -108,7 +125,7 @@ extern "C" fn sendto(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t {
+extern "C-unwind" fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t {
     let Some(socket) = table::find(fd) else {
         return next!(writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t);
     };
@@ -120,44 +137,49 @@ extern "C" fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn recv(fd: c_int, to: *mut c_void, length: size_t, flags: c_int) -> ssize_t {
+extern "C-unwind" fn recv(fd: c_int, to: *mut c_void, length: size_t, flags: c_int) -> ssize_t {
     simple_receive(fd, to, length, flags)
         .unwrap_or_else(|| next!(recv(fd: c_int, to: *mut c_void, length: size_t, flags: c_int) -> ssize_t))
 }
 
 /// As [`recv`]: programs that are compiled with `_FORTIFY_SOURCE` call it.
 #[unsafe(no_mangle)]
-extern "C" fn __recv_chk(fd: c_int, to: *mut c_void, length: size_t, size: size_t, flags: c_int) -> ssize_t {
+extern "C-unwind" fn __recv_chk(
+    fd: c_int,
+    to: *mut c_void,
+    length: size_t,
+    size: size_t,
+    flags: c_int,
+) -> ssize_t {
     simple_receive(fd, to, length.min(size), flags).unwrap_or_else(
         || next!(__recv_chk(fd: c_int, to: *mut c_void, length: size_t, size: size_t, flags: c_int) -> ssize_t),
     )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn read(fd: c_int, to: *mut c_void, length: size_t) -> ssize_t {
+extern "C-unwind" fn read(fd: c_int, to: *mut c_void, length: size_t) -> ssize_t {
     simple_receive(fd, to, length, 0)
         .unwrap_or_else(|| next!(read(fd: c_int, to: *mut c_void, length: size_t) -> ssize_t))
 }
 
 /// As [`read`]: programs that are compiled with `_FORTIFY_SOURCE` call it.
 #[unsafe(no_mangle)]
-extern "C" fn __read_chk(fd: c_int, to: *mut c_void, length: size_t, size: size_t) -> ssize_t {
+extern "C-unwind" fn __read_chk(fd: c_int, to: *mut c_void, length: size_t, size: size_t) -> ssize_t {
     simple_receive(fd, to, length.min(size), 0).unwrap_or_else(
         || next!(__read_chk(fd: c_int, to: *mut c_void, length: size_t, size: size_t) -> ssize_t),
     )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t {
-    let Some(socket) = table::find(fd) else {
-        return next!(readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t);
-    };
-    finish(socket.and_then(|socket| {
+extern "C-unwind" fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t {
+    let receive = |socket: &Handle| {
         let count = usize::try_from(count).map_err(|_| Errno(libc::EINVAL))?;
-        Ok(receive_into(&socket, &memory::buffers(to, count)?, 0)?
-            .bytes
-            .len())
-    }))
+        Ok(receive_into(socket, &memory::buffers(to, count)?, 0)?.bytes.len())
+    };
+    when_readable(fd, 0, receive).map_or_else(
+        || next!(readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t),
+        finish,
+    )
 }
 
 /// Receives, and writes the peer's address beside each message.
@@ -177,7 +199,7 @@ pub(super) fn receive_from(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn recvfrom(
+extern "C-unwind" fn recvfrom(
     fd: c_int,
     to: *mut c_void,
     length: size_t,
@@ -185,17 +207,22 @@ extern "C" fn recvfrom(
     from: *mut sockaddr,
     size: *mut socklen_t,
 ) -> ssize_t {
-    let Some(socket) = table::find(fd) else {
-        return next!(recvfrom(fd: c_int, to: *mut c_void, length: size_t, flags: c_int, from: *mut sockaddr,
-            size: *mut socklen_t) -> ssize_t);
+    let receive = |socket: &Handle| {
+        let received = receive_from(socket, &one(to, length), flags, (from, size))?;
+        Ok(received.bytes.len())
     };
-    let received = socket.and_then(|socket| receive_from(&socket, &one(to, length), flags, (from, size)));
-    finish(received.map(|received| received.bytes.len()))
+    when_readable(fd, flags, receive).map_or_else(
+        || {
+            next!(recvfrom(fd: c_int, to: *mut c_void, length: size_t, flags: c_int, from: *mut sockaddr,
+                size: *mut socklen_t) -> ssize_t)
+        },
+        finish,
+    )
 }
 
 /// As [`recvfrom`]: programs that are compiled with `_FORTIFY_SOURCE` call it.
 #[unsafe(no_mangle)]
-extern "C" fn __recvfrom_chk(
+extern "C-unwind" fn __recvfrom_chk(
     fd: c_int,
     to: *mut c_void,
     length: size_t,
@@ -204,13 +231,17 @@ extern "C" fn __recvfrom_chk(
     from: *mut sockaddr,
     size: *mut socklen_t,
 ) -> ssize_t {
-    let Some(socket) = table::find(fd) else {
-        return next!(__recvfrom_chk(fd: c_int, to: *mut c_void, length: size_t, room: size_t, flags: c_int,
-            from: *mut sockaddr, size: *mut socklen_t) -> ssize_t);
+    let receive = |socket: &Handle| {
+        let received = receive_from(socket, &one(to, length.min(room)), flags, (from, size))?;
+        Ok(received.bytes.len())
     };
-    let buffers = one(to, length.min(room));
-    let received = socket.and_then(|socket| receive_from(&socket, &buffers, flags, (from, size)));
-    finish(received.map(|received| received.bytes.len()))
+    when_readable(fd, flags, receive).map_or_else(
+        || {
+            next!(__recvfrom_chk(fd: c_int, to: *mut c_void, length: size_t, room: size_t, flags: c_int,
+                from: *mut sockaddr, size: *mut socklen_t) -> ssize_t)
+        },
+        finish,
+    )
 }
 
 fn send_message(socket: &Handle, header: &msghdr, flags: c_int) -> Result<usize, Errno> {
@@ -235,7 +266,7 @@ fn passes_ours(message: *const msghdr) -> bool {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
+extern "C-unwind" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
     match table::find(fd) {
         Some(socket) => {
             finish(socket.and_then(|socket| send_message(&socket, &memory::read(message)?, flags)))
@@ -247,12 +278,12 @@ extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_
 
 /// Sends several messages; the number of those that were sent, or an error if the first was not.
 #[unsafe(no_mangle)]
-extern "C" fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int {
+extern "C-unwind" fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int {
     let Some(socket) = table::find(fd) else {
         return next!(sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int);
     };
     number(socket.and_then(|socket| {
-        each(messages, count, |message, _| {
+        each(messages, count, |message| {
             send_message(&socket, &message.msg_hdr, flags)
         })
     }))
@@ -277,50 +308,53 @@ fn receive_message(socket: &Handle, header: &mut msghdr, flags: c_int) -> Result
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
-    let Some(socket) = table::find(fd) else {
-        return next!(recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t);
-    };
-    finish(socket.and_then(|socket| {
+extern "C-unwind" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
+    let receive = |socket: &Handle| {
         let mut header = memory::read(message)?;
-        let received = receive_message(&socket, &mut header, flags)?;
+        let received = receive_message(socket, &mut header, flags)?;
         memory::write(message, header);
         Ok(received)
-    }))
+    };
+    when_readable(fd, flags, receive).map_or_else(
+        || next!(recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t),
+        finish,
+    )
 }
 
 /// Receives several messages. It waits for the first only; the time limit is not needed then.
 #[unsafe(no_mangle)]
-extern "C" fn recvmmsg(
+extern "C-unwind" fn recvmmsg(
     fd: c_int,
     messages: *mut mmsghdr,
     count: c_uint,
     flags: c_int,
     limit: *mut timespec,
 ) -> c_int {
-    let Some(socket) = table::find(fd) else {
-        return next!(recvmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int,
-            limit: *mut timespec) -> c_int);
-    };
-    number(socket.and_then(|socket| {
-        each(messages, count, |message, is_first| {
-            let patience = if is_first { 0 } else { libc::MSG_DONTWAIT };
-            receive_message(&socket, &mut message.msg_hdr, flags | patience)
+    let receive = |socket: &Handle| {
+        each(messages, count, |message| {
+            receive_message(socket, &mut message.msg_hdr, flags)
         })
-    }))
+    };
+    when_readable(fd, flags, receive).map_or_else(
+        || {
+            next!(recvmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int,
+                limit: *mut timespec) -> c_int)
+        },
+        number,
+    )
 }
 
 /// Handles messages until one fails; returns their number, or the error of the first.
 fn each(
     messages: *mut mmsghdr,
     count: c_uint,
-    mut handle: impl FnMut(&mut mmsghdr, bool) -> Result<usize, Errno>,
+    mut handle: impl FnMut(&mut mmsghdr) -> Result<usize, Errno>,
 ) -> Result<c_int, Errno> {
     let count = count.min(1024) as usize;
     for at in 0..count {
         let place = messages.wrapping_add(at);
         let handled = memory::read(place).and_then(|mut message| {
-            message.msg_len = c_uint::try_from(handle(&mut message, at == 0)?).unwrap_or(c_uint::MAX);
+            message.msg_len = c_uint::try_from(handle(&mut message)?).unwrap_or(c_uint::MAX);
             memory::write(place, message);
             Ok(())
         });
@@ -340,7 +374,7 @@ fn is_ours(descriptors: [c_int; 2]) -> bool {
 
 /// Refused: programs read and write instead.
 #[unsafe(no_mangle)]
-extern "C" fn sendfile(to: c_int, from: c_int, offset: *mut off_t, count: size_t) -> ssize_t {
+extern "C-unwind" fn sendfile(to: c_int, from: c_int, offset: *mut off_t, count: size_t) -> ssize_t {
     if is_ours([to, from]) {
         return finish(Err(Errno(libc::EINVAL)));
     }
@@ -349,7 +383,7 @@ extern "C" fn sendfile(to: c_int, from: c_int, offset: *mut off_t, count: size_t
 
 /// Refused, as [`sendfile`].
 #[unsafe(no_mangle)]
-extern "C" fn sendfile64(to: c_int, from: c_int, offset: *mut off64_t, count: size_t) -> ssize_t {
+extern "C-unwind" fn sendfile64(to: c_int, from: c_int, offset: *mut off64_t, count: size_t) -> ssize_t {
     if is_ours([to, from]) {
         return finish(Err(Errno(libc::EINVAL)));
     }
@@ -358,7 +392,7 @@ extern "C" fn sendfile64(to: c_int, from: c_int, offset: *mut off64_t, count: si
 
 /// Refused, as [`sendfile`].
 #[unsafe(no_mangle)]
-extern "C" fn splice(
+extern "C-unwind" fn splice(
     from: c_int,
     at: *mut off64_t,
     to: c_int,

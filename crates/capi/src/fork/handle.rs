@@ -50,10 +50,10 @@ impl Handle {
     }
 
     /// As [`Socket::receive`].
-    pub(crate) fn receive(&self, room: usize, peeks: bool, is_patient: bool) -> Result<Received, Errno> {
+    pub(crate) fn receive(&self, room: usize, peeks: bool) -> Result<Received, Errno> {
         match self {
-            Self::Here(socket) => socket.receive(room, peeks, is_patient),
-            Self::There(remote) => remote.receive(room, peeks, is_patient),
+            Self::Here(socket) => socket.receive(room, peeks),
+            Self::There(remote) => remote.receive(room, peeks),
         }
     }
 
@@ -93,7 +93,7 @@ impl Handle {
     pub(crate) fn accept(&self, modes: (bool, bool)) -> Result<(Self, OwnedFd, Vec<u8>), Errno> {
         match self {
             Self::Here(socket) => {
-                let (accepted, program) = socket.accept(modes, true)?;
+                let (accepted, program) = socket.accept(modes)?;
                 let peer = address::write(accepted.peer()?, accepted.maps_v4());
                 Ok((Self::Here(accepted), program, peer))
             }

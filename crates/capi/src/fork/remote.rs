@@ -97,37 +97,25 @@ impl Remote {
         Ok(ask(&self.channel, self.number, call)?.0)
     }
 
-    /// Asks again when `wait` has waited for what is missing, if the call may wait.
-    fn ask_until<T>(
-        &self,
-        is_patient: bool,
-        wait: impl Fn(RawFd) -> Result<(), Errno>,
-        ask: impl Fn() -> Result<T, Errno>,
-    ) -> Result<T, Errno> {
-        loop {
-            match ask() {
-                Err(Errno(libc::EAGAIN)) if is_patient && !hooks::is_nonblocking(self.fd) => wait(self.fd)?,
-                answer => return answer,
-            }
-        }
-    }
-
+    /// Waits for room, if the call may wait.
     pub(super) fn send(&self, bytes: Vec<u8>, request: &Request, is_patient: bool) -> Result<usize, Errno> {
         let call = Call::Send {
             bytes,
             request: request.clone(),
         };
-        let answer = self.ask_until(is_patient, hooks::wait_writable, || self.ask(&call))?;
-        Ok(Fields::new(&answer).u32()? as usize)
+        loop {
+            match self.ask(&call) {
+                Err(Errno(libc::EAGAIN)) if is_patient && !hooks::is_nonblocking(self.fd) => {
+                    hooks::wait_writable(self.fd)?;
+                }
+                answer => return Ok(Fields::new(&answer?).u32()? as usize),
+            }
+        }
     }
 
-    pub(super) fn receive(&self, room: usize, peeks: bool, is_patient: bool) -> Result<Received, Errno> {
-        let call = Call::Receive {
-            room: u32::try_from(room).unwrap_or(u32::MAX),
-            peeks,
-        };
-        let answer = self.ask_until(is_patient, hooks::wait_readable, || self.ask(&call))?;
-        call::read_received(&answer)
+    pub(super) fn receive(&self, room: usize, peeks: bool) -> Result<Received, Errno> {
+        let room = u32::try_from(room).unwrap_or(u32::MAX);
+        call::read_received(&self.ask(&Call::Receive { room, peeks })?)
     }
 
     pub(super) fn option(&self, level: i32, name: i32, given: &[u8]) -> Result<Answer, Errno> {
@@ -159,8 +147,7 @@ impl Remote {
 
     /// The accepted socket, its descriptor, and the peer's address as the program gets it.
     pub(super) fn accept(&self, nonblocking: bool) -> Result<(Self, OwnedFd, Vec<u8>), Errno> {
-        let ask = || ask(&self.channel, self.number, &Call::Accept { nonblocking });
-        let (answer, descriptor) = self.ask_until(true, hooks::wait_readable, ask)?;
+        let (answer, descriptor) = ask(&self.channel, self.number, &Call::Accept { nonblocking })?;
         let mut fields = Fields::new(&answer);
         let number = fields.i32()?;
         let accepted = Self {

@@ -73,7 +73,7 @@ fn answer(sockets: &mut Sockets, next: &mut i32, number: i32, call: Call) -> Giv
             ))
         }
         Call::Receive { room, peeks } => {
-            let received: Received = socket.receive(room as usize, peeks, false)?;
+            let received: Received = socket.receive(room as usize, peeks)?;
             Ok((call::write_received(&received), None))
         }
         Call::Option { level, name, given } => Ok((write_answer(socket.option(level, name, &given)?), None)),
@@ -85,7 +85,7 @@ fn answer(sockets: &mut Sockets, next: &mut i32, number: i32, call: Call) -> Giv
             Ok((address::write(name, socket.maps_v4()), None))
         }
         Call::Accept { nonblocking } => {
-            let (accepted, program) = socket.accept((nonblocking, true), false)?;
+            let (accepted, program) = socket.accept((nonblocking, true))?;
             let peer = address::write(accepted.peer()?, accepted.maps_v4());
             accepted.add_descriptor();
             sockets.insert(*next, accepted);

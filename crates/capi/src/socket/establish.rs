@@ -161,39 +161,26 @@ impl Socket {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if the socket does not listen, `EOPNOTSUPP` in the one-to-many style.
-    pub(crate) fn accept(
-        &self,
-        (nonblocking, cloexec): (bool, bool),
-        is_patient: bool,
-    ) -> Result<(Arc<Self>, OwnedFd), Errno> {
+    /// `EAGAIN` if there is none yet, `EINVAL` if the socket does not listen, `EOPNOTSUPP` in the one-to-many style.
+    pub(crate) fn accept(&self, (nonblocking, cloexec): (bool, bool)) -> Result<(Arc<Self>, OwnedFd), Errno> {
         if self.style == Style::OneToMany {
             return Err(Errno(libc::EOPNOTSUPP));
         }
-        loop {
-            if !matches!(&*lock(&self.phase), Phase::Open(_)) {
-                return Err(Errno(libc::EINVAL));
-            }
-            let taken = {
-                let mut reader = lock(&self.reader);
-                let taken = reader.waiting.pop_front();
-                self.settle_reader(&mut reader);
-                taken
-            };
-            let Some((association, hub)) = taken else {
-                self.wait_readable(is_patient)?;
-                continue;
-            };
-            let settings = Arc::new(Mutex::new(lock(&self.settings).clone()));
-            let (socket, program) = Self::new(
-                self.style,
-                self.is_v6,
-                (nonblocking, cloexec),
-                Arc::clone(&settings),
-            )?;
-            socket.attach(association, &hub, settings);
-            return Ok((socket, program));
+        if !matches!(&*lock(&self.phase), Phase::Open(_)) {
+            return Err(Errno(libc::EINVAL));
         }
+        let taken = {
+            let mut reader = lock(&self.reader);
+            let taken = reader.waiting.pop_front();
+            self.settle_reader(&mut reader);
+            taken
+        };
+        let (association, hub) = taken.ok_or(Errno(libc::EAGAIN))?;
+        let settings = Arc::new(Mutex::new(lock(&self.settings).clone()));
+        let modes = (nonblocking, cloexec);
+        let (socket, program) = Self::new(self.style, self.is_v6, modes, Arc::clone(&settings))?;
+        socket.attach(association, &hub, settings);
+        Ok((socket, program))
     }
 
     /// Sets an association up; returns its identifier. If the descriptor is non-blocking, the second value is `EINPROGRESS`, and the

@@ -299,12 +299,4 @@ impl Socket {
             }
         }
     }
-
-    /// Waits until something can be received or accepted.
-    fn wait_readable(&self, is_patient: bool) -> Result<(), Errno> {
-        if !is_patient {
-            return Err(Errno(libc::EAGAIN));
-        }
-        self.mirror.wait_readable()
-    }
 }

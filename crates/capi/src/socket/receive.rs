@@ -183,28 +183,28 @@ impl Reader {
 
 impl Socket {
     /// Receives up to `room` bytes; with `peeks`, without taking them.
-    pub(crate) fn receive(&self, room: usize, peeks: bool, is_patient: bool) -> Result<Received, Errno> {
-        loop {
-            if let Some(error) = self.error(peeks) {
-                return Err(error);
-            }
-            match *lock(&self.phase) {
-                // Another thread has closed the last descriptor while this one waited.
-                Phase::Closed => return Err(Errno(libc::EBADF)),
-                Phase::Connected => {}
-                _ if self.style == Style::OneToOne => return Err(Errno(libc::ENOTCONN)),
-                _ => {}
-            }
-            let mut reader = lock(&self.reader);
-            let received = self.try_receive(&mut reader, room, peeks);
-            self.settle_reader(&mut reader);
-            drop(reader);
-            if let Some(mut received) = received? {
-                received.told.maps_v4 = self.maps_v4();
-                return Ok(received);
-            }
-            self.wait_readable(is_patient)?;
+    ///
+    /// # Errors
+    ///
+    /// `EAGAIN` if there is nothing yet, and that of the socket.
+    pub(crate) fn receive(&self, room: usize, peeks: bool) -> Result<Received, Errno> {
+        if let Some(error) = self.error(peeks) {
+            return Err(error);
         }
+        match *lock(&self.phase) {
+            // Another thread has closed the last descriptor while this one waited.
+            Phase::Closed => return Err(Errno(libc::EBADF)),
+            Phase::Connected => {}
+            _ if self.style == Style::OneToOne => return Err(Errno(libc::ENOTCONN)),
+            _ => {}
+        }
+        let mut reader = lock(&self.reader);
+        let received = self.try_receive(&mut reader, room, peeks);
+        self.settle_reader(&mut reader);
+        drop(reader);
+        let mut received = received?.ok_or(Errno(libc::EAGAIN))?;
+        received.told.maps_v4 = self.maps_v4();
+        Ok(received)
     }
 
     fn try_receive(&self, reader: &mut Reader, room: usize, peeks: bool) -> Result<Option<Received>, Errno> {

@@ -267,9 +267,41 @@ static void threads(void) {
   CHECK(messages == 1000 && pthread_join(sender, NULL) == 0);
 }
 
+static void *accept_forever(void *fd) {
+  while (accept(*(int *)fd, NULL, NULL) != -1) continue;
+  return NULL;
+}
+
+static void *receive_forever(void *fd) {
+  char buffer[100];
+  while (read(*(int *)fd, buffer, 100) != -1) continue;
+  return NULL;
+}
+
+/* Threads that wait, on our sockets or on others, can be cancelled, and the sockets are as before. */
+static void cancelled(void) {
+  int client, server, ends[2], listening = listener();
+  struct sockaddr_in first = at;
+  char buffer[100];
+  pair(&client, &server);
+  CHECK(pipe(ends) == 0);
+  void *(*calls[])(void *) = {accept_forever, receive_forever, receive_forever};
+  int *on[] = {&listening, &server, &ends[0]};
+  for (int i = 0; i < 3; i++) {
+    pthread_t thread;
+    void *result;
+    CHECK(pthread_create(&thread, NULL, calls[i], on[i]) == 0);
+    CHECK(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
+  }
+  CHECK(send(client, "hello", 5, 0) == 5 && read(server, buffer, 100) == 5);
+  int late = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+  CHECK(connect(late, (struct sockaddr *)&first, sizeof first) == 0 && accept(listening, NULL, NULL) >= 0);
+}
+
 int main(int count, char **arguments) {
   const struct test_case cases[] = {{"blocking", blocking}, {"readiness", readiness}, {"refused", refused},
                                     {"ancillary", ancillary}, {"forked", forked}, {"served", served}, {"orphaned", orphaned},
-                                    {"threads", threads}, {0}};
+                                    {"threads", threads},
+                                    {"cancelled", cancelled}, {0}};
   return run_case(count, arguments, cases);
 }

@@ -75,6 +75,10 @@ static void kept(void) {
   number = 5000;
   CHECK(SET(fd, SCTP_PARTIAL_DELIVERY_POINT, number) == 0 && GET(fd, SCTP_PARTIAL_DELIVERY_POINT, number) == 0 && number == 5000);
   FAILS(SET(fd, SCTP_AUTOCLOSE, number), EOPNOTSUPP);
+  struct sockaddr_in here;
+  int on = 1, everywhere = 0, at_one = bound(SOCK_STREAM, &here);
+  CHECK(SET(fd, SCTP_AUTO_ASCONF, on) == 0 && GET(fd, SCTP_AUTO_ASCONF, everywhere) == 0 && everywhere == 1);
+  FAILS(SET(at_one, SCTP_AUTO_ASCONF, on), EINVAL);
   CHECK(SET(many, SCTP_AUTOCLOSE, number) == 0 && GET(many, SCTP_AUTOCLOSE, number) == 0 && number == 5000);
   struct sctp_paddrparams path = {.spp_hbinterval = 1234, .spp_pathmaxrxt = 3, .spp_flags = SPP_HB_ENABLE}, path_read = {0};
   CHECK(SET(fd, SCTP_PEER_ADDR_PARAMS, path) == 0 && GET(fd, SCTP_PEER_ADDR_PARAMS, path_read) == 0);

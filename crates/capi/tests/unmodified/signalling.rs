@@ -1,4 +1,4 @@
-//! Programs of telephone networks: osmo-stp (M3UA), SIPp.
+//! Programs of telephone networks: osmo-stp (M3UA), freeDiameter, SIPp.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -64,6 +64,61 @@ fn osmo_stp_activates_an_application_server() {
     assert!(told.contains("state_chg to AS_ACTIVE"), "{told}");
     // A listening socket that looks writable has it accept in vain, all the time.
     assert!(!told.contains("failed to accept"), "{told}");
+}
+
+/// Two Diameter peers exchange capabilities, and end their server threads by cancellation. They refuse loopback addresses, so they have
+/// a network namespace, for which this test needs root.
+#[test]
+fn free_diameter_peers_connect() {
+    if !has("/usr/bin/freeDiameterd") || !has("/usr/bin/openssl") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a", "b"] {
+        let (subject, key, certificate) = (
+            format!("/CN={name}.test"),
+            format!("{name}.key"),
+            format!("{name}.pem"),
+        );
+        let new = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", &subject];
+        let files = ["-keyout", &key, "-out", &certificate];
+        run(Command::new("openssl").args(new).args(files).current_dir(&folder));
+    }
+    for (name, address, other, remote) in [
+        ("a", "10.72.0.1", "b", "10.72.0.2"),
+        ("b", "10.72.0.2", "a", "10.72.0.1"),
+    ] {
+        let configuration = format!(
+            "Identity = \"{name}.test\";\nRealm = \"test\";\nPort = 3868;\nSecPort = 0;\nListenOn = \"{address}\";\nNo_TCP;\nNo_IPv6;\n\
+             TcTimer = 6;\nTLS_Cred = \"{name}.pem\", \"{name}.key\";\nTLS_CA = \"{name}.pem\";\n\
+             ConnectPeer = \"{other}.test\" {{ ConnectTo = \"{remote}\"; No_TLS; No_TCP; }};\n"
+        );
+        fs::write(folder.path().join(name), configuration).unwrap();
+    }
+    // The pipe stays open, for what they write when they end.
+    let script = "ip link set lo up; ip addr add 10.72.0.1/32 dev lo; ip addr add 10.72.0.2/32 dev lo
+        export LD_PRELOAD=$1; mkfifo lines
+        freeDiameterd -c a >lines 2>&1 & first=$!
+        exec 3<lines
+        freeDiameterd -c b >second 2>&1 & second=$!
+        while read -r line; do echo \"$line\"; case $line in *STATE_OPEN*) break;; esac; done <&3
+        kill -TERM $second; wait $second; echo second $?
+        kill -TERM $first; wait $first; echo first $?";
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--net", "timeout", "40", "sh", "-c", script, "sh"]);
+    let output = unshare
+        .arg(crate::harness::library())
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    if told.is_empty() && !output.status.success() {
+        assert!(std::env::var_os("CI").is_none(), "{output:?}");
+        eprintln!("skipped: a network namespace needs root");
+        return;
+    }
+    assert!(told.contains("STATE_OPEN"), "{told}");
+    assert!(told.contains("second 0") && told.contains("first 0"), "{told}");
 }
 
 /// Ten calls.

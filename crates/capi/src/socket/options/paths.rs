@@ -146,7 +146,11 @@ impl Socket {
 
     /// Kept, for programs to which a refusal is fatal. As on Linux, only sockets at all addresses can have it.
     fn set_auto_asconf(&self, is_on: bool) -> Result<(), Errno> {
-        if is_on && !self.locals().iter().all(|local| local.ip().is_unspecified()) {
+        let bound = match self.hub() {
+            Some(hub) => lock(&hub.locals).clone(),
+            None => self.locals(),
+        };
+        if is_on && !bound.iter().all(|local| local.ip().is_unspecified()) {
             return Err(Errno(libc::EINVAL));
         }
         lock(&self.settings).auto_asconf = is_on;
