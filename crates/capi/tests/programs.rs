@@ -131,6 +131,11 @@ fn hundred_threads_on_one_socket_lose_no_wake_up() {
 }
 
 #[test]
+fn ten_thousand_associations_carry_a_message_each() {
+    case("many", "thousands");
+}
+
+#[test]
 fn one_descriptor_is_ready_for_many_associations() {
     case("many", "ready");
 }

@@ -282,8 +282,31 @@ static void ready(void) {
   FAILS(recv(client, buffer, 1000, 0), EAGAIN);
 }
 
+/* 100 sockets have an association with each of 100 others, and each carries a message. */
+static void thousands(void) {
+  enum { N = 100 };
+  static int servers[N], clients[N];
+  static struct sockaddr_in to[N];
+  struct sctp_rcvinfo info;
+  unsigned number = 0, all = 0;
+  long sum = 0;
+  for (int i = 0; i < N; i++) {
+    servers[i] = bound(SOCK_SEQPACKET, &to[i]);
+    CHECK(listen(servers[i], 10) == 0 && (clients[i] = socket(AF_INET, SOCK_SEQPACKET, IPPROTO_SCTP)) >= 0);
+  }
+  for (int value = 0; value < N * N; value++) {
+    struct sockaddr *peer = (struct sockaddr *)&to[value % N];
+    CHECK(sctp_sendmsg(clients[value / N], &value, sizeof value, peer, sizeof to[0], 0, 0, 0, 0, 0) == sizeof value);
+  }
+  for (int i = 0, value; i < N * N; i++, sum += value) CHECK(data(servers[i / N], &value, sizeof value, &info) == sizeof value);
+  CHECK(sum == (long)N * N * (N * N - 1) / 2);
+  for (int i = 0; i < N; i++, all += number) CHECK(GET(servers[i], SCTP_GET_ASSOC_NUMBER, number) == 0);
+  CHECK(all == N * N);
+}
+
 int main(int count, char **arguments) {
   const struct test_case cases[] = {{"implicit", implicit}, {"ends", ends}, {"peeled", peeled}, {"all", all},
-                                    {"listed", listed}, {"scoped", scoped}, {"threads", threads}, {"ready", ready}, {0}};
+                                    {"listed", listed}, {"scoped", scoped}, {"threads", threads}, {"ready", ready},
+                                    {"thousands", thousands}, {0}};
   return run_case(count, arguments, cases);
 }
