@@ -132,6 +132,8 @@ pub(crate) enum StoreError {
     Twin(String),
     #[error("another receiver stores this transfer at the moment")]
     InUse,
+    #[error("there are too many files and folders; send them in several transfers")]
+    TooMany,
     #[error("standard output takes one file only")]
     OneFile,
     #[error("cannot write to standard output: {0}")]
@@ -219,6 +221,7 @@ impl StoreError {
             | Self::Path(..)
             | Self::Twin(_)
             | Self::OneFile
+            | Self::TooMany
             | Self::Output(_)
             | Self::Corrupt
             | Self::Violation(_) => false,

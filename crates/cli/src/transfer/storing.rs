@@ -30,6 +30,12 @@ pub(super) const MAX_INCOMPLETE: usize = 2_048;
 /// Maximum number of incomplete files that are open at once.
 const MAX_OPEN: usize = 16;
 
+/// Maximum memory for the paths of a transfer in bytes; half a million of common length fit.
+const MAX_PATHS: usize = 64 << 20;
+
+/// Memory that a path takes beside its letters, in bytes.
+const PATH_OVERHEAD: usize = 64;
+
 /// What the offer says of the whole transfer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Announced {
@@ -75,6 +81,8 @@ pub(super) struct Storing {
     /// Bytes that have arrived, for the progress.
     received: Arc<AtomicU64>,
     entries: u64,
+    /// Memory that the paths take, in bytes.
+    paths: usize,
     /// Sum of the sizes of the files so far.
     size: u64,
     files: u64,
@@ -102,6 +110,7 @@ impl Storing {
             replies,
             received,
             entries: 0,
+            paths: 0,
             size: 0,
             files: 0,
             tops: BTreeMap::new(),
@@ -193,6 +202,10 @@ impl Storing {
         self.entries += 1;
         if self.is_done || file >= self.announced.entries || self.parts.len() >= MAX_INCOMPLETE {
             return Err(Violation::OutOfTurn.into());
+        }
+        self.paths += entry.path.len() + PATH_OVERHEAD;
+        if self.paths > MAX_PATHS {
+            return Err(StoreError::TooMany);
         }
         let path =
             TreePath::parse(&entry.path).map_err(|error| StoreError::Path(entry.path.clone(), error))?;

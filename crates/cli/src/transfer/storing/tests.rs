@@ -226,6 +226,21 @@ fn session_that_holds_the_transfer_keeps_out_others() {
     assert!(Staging::open(&folder, Some(ID)).is_ok());
 }
 
+#[test]
+fn paths_of_a_transfer_take_limited_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut stored = Stored::begin(folder.path(), u64::MAX, 0, None);
+    stored.storing.paths = MAX_PATHS - 2 * PATH_OVERHEAD - "top".len() - "top/a".len();
+    stored
+        .order(Order::Entry(entry("top", Kind::Folder, None)))
+        .unwrap();
+    stored
+        .order(Order::Entry(entry("top/a", Kind::Folder, None)))
+        .unwrap();
+    let further = stored.order(Order::Entry(entry("top/b", Kind::Folder, None)));
+    assert!(matches!(further, Err(StoreError::TooMany)));
+}
+
 /// A file system that takes two names for one shows an entry under a name that has not been sent.
 #[test]
 fn twin_of_an_entry_is_refused() {
