@@ -2,8 +2,21 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::lines::{Lines, Stream};
 use super::{Event, Reporter};
+
+/// Version of the events, raised when one loses a field or a field gets another meaning. docs/cli-json.schema.json describes them.
+const SCHEMA: u32 = 1;
+
+/// What is printed of an event.
+#[derive(Debug, Serialize)]
+struct Line<'e> {
+    schema: u32,
+    #[serde(flatten)]
+    event: &'e Event<'e>,
+}
 
 /// Reporter for programs.
 #[derive(Debug, Default)]
@@ -13,7 +26,11 @@ pub(super) struct Json {
 
 impl Reporter for Json {
     fn report(&self, event: &Event<'_>) {
-        let text = serde_json::to_vec(event).expect("invariant: events have string keys only");
+        let line = Line {
+            schema: SCHEMA,
+            event,
+        };
+        let text = serde_json::to_vec(&line).expect("invariant: events have string keys only");
         match event {
             // A progress report may be dropped, because the next one replaces it.
             Event::Progress(_) => self.lines.push_if_read(Stream::Output, text),

@@ -9,6 +9,7 @@ mod full_disk;
 mod harness;
 mod hostile;
 mod hostile_folder;
+mod json;
 mod lab;
 mod loss_of_peer;
 mod messages;
