@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `plan` | a plan |
 //! | `run` | running it: all cores, without the interpreter's lock, until Ctrl-C |
+//! | `scheduler` | path schedulers written in Python |
 //! | `results` | results, findings |
 //! | `table` | tables through Arrow's PyCapsule interface |
 //!
@@ -12,6 +13,7 @@
 mod plan;
 mod results;
 mod run;
+mod scheduler;
 mod table;
 
 use pyo3::prelude::*;
@@ -25,6 +27,8 @@ mod native {
     use crate::results::{Finding, Results};
     #[pymodule_export]
     use crate::run::{Progress, build_of, results_of, run_all, run_some};
+    #[pymodule_export]
+    use crate::scheduler::{Backlog, PathFacts};
     #[pymodule_export]
     use crate::table::Table;
 }

@@ -2,10 +2,12 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use anabranch::OwnPolicies;
 use anabranch_lab::Point;
 use anabranch_lab::run::{self, Cache, Outcome, Record, RunError, Runner};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
@@ -14,6 +16,7 @@ use pyo3::types::PyBytes;
 
 use crate::plan::NativePlan;
 use crate::results::Results;
+use crate::scheduler::{Raised, own_policies};
 
 /// How often signals are handled and progress is reported while runs are under way.
 const MOMENT: Duration = Duration::from_millis(100);
@@ -77,9 +80,10 @@ pub(crate) fn run_all(
     py: Python<'_>,
     jobs: Option<usize>,
     cache: Option<(PathBuf, String)>,
+    schedulers: BTreeMap<String, Py<PyAny>>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
-    let sweep = Sweep::new(jobs, cache)?;
+    let sweep = Sweep::new(jobs, cache, schedulers)?;
     let outcomes = sweep.run(py, &plan.0.points, progress.as_ref())?;
     Ok(Results::of(Arc::clone(&plan.0), outcomes))
 }
@@ -91,11 +95,12 @@ pub(crate) fn run_some<'py>(
     py: Python<'py>,
     indices: Vec<usize>,
     cache: Option<(PathBuf, String)>,
+    schedulers: BTreeMap<String, Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let points = indices.iter().map(|index| plan.0.points.get(*index).cloned());
     let points: Option<Vec<Point>> = points.collect();
     let points = points.ok_or_else(|| PyValueError::new_err("the plan has fewer runs"))?;
-    let sweep = Sweep::new(Some(1), cache)?;
+    let sweep = Sweep::new(Some(1), cache, schedulers)?;
     let outcomes = sweep.run(py, &points, None)?;
     let records: Vec<Result<&Record, &RunError>> =
         outcomes.iter().map(|outcome| outcome.as_deref()).collect();
@@ -129,14 +134,26 @@ pub(crate) fn results_of(
 struct Sweep {
     jobs: usize,
     cache: Cache,
+    own_policies: BTreeMap<String, OwnPolicies>,
+    raised: Raised,
+    stop: Arc<AtomicBool>,
 }
 
 impl Sweep {
-    fn new(jobs: Option<usize>, cache: Option<(PathBuf, String)>) -> PyResult<Self> {
+    fn new(
+        jobs: Option<usize>,
+        cache: Option<(PathBuf, String)>,
+        schedulers: BTreeMap<String, Py<PyAny>>,
+    ) -> PyResult<Self> {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let stop = Arc::new(AtomicBool::new(false));
+        let raised = Raised::new(Arc::clone(&stop));
         let sweep = Self {
             jobs: jobs.unwrap_or_else(cores),
             cache: cache.map_or_else(Cache::none, |(folder, build)| Cache::new(folder, build)),
+            own_policies: own_policies(schedulers, &raised),
+            raised,
+            stop,
         };
         sweep.cache.prepare().map_err(|error| {
             PyOSError::new_err(format!(
@@ -153,13 +170,12 @@ impl Sweep {
         points: &[Point],
         report: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Outcome>> {
-        let stop = AtomicBool::new(false);
         let latest = Mutex::new(None);
         let (done, is_done) = sync_channel(1);
         // Only this thread receives, but it may wait without the interpreter's lock only on what threads can share.
         let is_done = Mutex::new(is_done);
         std::thread::scope(|scope| {
-            scope.spawn(|| self.work(points, &stop, &latest, done));
+            scope.spawn(|| self.work(points, &latest, done));
             let mut failed = None;
             loop {
                 let received = py.detach(|| {
@@ -170,9 +186,10 @@ impl Sweep {
                 if failed.is_none()
                     && let Err(error) = py.check_signals().and_then(|()| tell(report, seen))
                 {
-                    stop.store(true, Ordering::Relaxed);
+                    self.stop.store(true, Ordering::Relaxed);
                     failed = Some(error);
                 }
+                failed = failed.or_else(|| self.raised.take());
                 match (received, failed) {
                     (Err(RecvTimeoutError::Timeout), still) => failed = still,
                     (_, Some(error)) => return Err(error),
@@ -185,14 +202,8 @@ impl Sweep {
         })
     }
 
-    fn work(
-        &self,
-        points: &[Point],
-        stop: &AtomicBool,
-        latest: &Mutex<Option<run::Progress>>,
-        done: SyncSender<Vec<Outcome>>,
-    ) {
-        let runner = Runner::new(&self.cache, self.jobs, stop);
+    fn work(&self, points: &[Point], latest: &Mutex<Option<run::Progress>>, done: SyncSender<Vec<Outcome>>) {
+        let runner = Runner::new(&self.cache, self.jobs, &self.stop).own_policies(self.own_policies.clone());
         let watch = |progress| *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
         // If nobody waits any longer, the results are not wanted.
         let _ = done.send(runner.run(points, &watch));

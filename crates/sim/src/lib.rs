@@ -27,8 +27,8 @@ mod transport;
 
 pub use anabranch_netsim::{Bucket, Histogram, Side};
 pub use anabranch_proto::{
-    Association, AssociationConfig, AssociationStatistics, DEFAULT_PORT, PacketCounts, PathCounters,
-    PathStatistics, SackWalks,
+    Association, AssociationConfig, AssociationStatistics, DEFAULT_PORT, OwnPolicies, PacketCounts,
+    PathCounters, PathStatistics, SackWalks,
 };
 pub use any_host::AnyHost;
 pub use cross_traffic::CrossTraffic;

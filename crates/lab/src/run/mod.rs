@@ -19,7 +19,7 @@ mod testbed;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 
-use anabranch_sim::{Side, Simulation, Transport};
+use anabranch_sim::{OwnPolicies, Side, Simulation, Transport};
 use anabranch_types::{Instant, Seed};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -53,16 +53,25 @@ pub enum RunError {
     /// Failure on real hosts only: missing privileges, a missing program, or a stack that failed.
     #[error("test bed: {0}")]
     Testbed(String),
+    /// The series has own policies, but is not SCTP in the simulator.
+    #[error("own policies work with SCTP in the simulator only")]
+    OwnPolicies,
     /// The simulator panicked; this is a bug.
     #[error("the simulation panicked: {0}")]
     Panicked(String),
 }
 
 /// Runs a point in the simulator or on a test bed, as its plan requires.
-fn perform(point: &Point, stop: &AtomicBool, recording: &Recording) -> Result<Record, RunError> {
-    match point.setting.backend {
-        BackendPlan::Sim => simulate_recorded(point, stop, recording),
-        BackendPlan::Testbed => on_testbed(point, stop, recording),
+fn perform(
+    point: &Point,
+    own: Option<&OwnPolicies>,
+    stop: &AtomicBool,
+    recording: &Recording,
+) -> Result<Record, RunError> {
+    match (point.setting.backend, own) {
+        (BackendPlan::Sim, own) => simulate_recorded(point, own, stop, recording),
+        (BackendPlan::Testbed, None) => on_testbed(point, stop, recording),
+        (BackendPlan::Testbed, Some(_)) => Err(RunError::OwnPolicies),
     }
 }
 
@@ -100,15 +109,20 @@ fn machine(_setting: &Setting) -> String {
 ///
 /// See [`RunError`]. Setting `stop` ends the run within moments.
 pub fn simulate(point: &Point, stop: &AtomicBool) -> Result<Record, RunError> {
-    simulate_recorded(point, stop, &Recording::default())
+    simulate_recorded(point, None, stop, &Recording::default())
 }
 
 /// Simulates a point and writes its event log and capture, if requested.
-fn simulate_recorded(point: &Point, stop: &AtomicBool, recording: &Recording) -> Result<Record, RunError> {
+fn simulate_recorded(
+    point: &Point,
+    own: Option<&OwnPolicies>,
+    stop: &AtomicBool,
+    recording: &Recording,
+) -> Result<Record, RunError> {
     let setting = &*point.setting;
     match setting.transport {
         TransportPlan::Sctp => {
-            let scenario = recording.capture(scenario::scenario(setting, point.seed));
+            let scenario = recording.capture(scenario::scenario(setting, own, point.seed));
             let mut simulation = scenario.map_err(unwritten)?.build();
             recording.observe(&mut simulation).map_err(unwritten)?;
             let (sender, _) = sides(setting);
@@ -121,6 +135,7 @@ fn simulate_recorded(point: &Point, stop: &AtomicBool, recording: &Recording) ->
                 .map_err(unwritten)?;
             Ok(record)
         }
+        TransportPlan::Tcp | TransportPlan::Mptcp if own.is_some() => Err(RunError::OwnPolicies),
         TransportPlan::Tcp | TransportPlan::Mptcp => {
             recording.refuse_events()?;
             let scenario = recording.capture(tcp::scenario(setting, point.seed));

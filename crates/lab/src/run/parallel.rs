@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use anabranch_sim::OwnPolicies;
+
 use super::files::Names;
 use super::{Cache, Files, Record, RunError, perform};
 use crate::plan::{BackendPlan, Point};
@@ -36,6 +38,7 @@ pub struct Runner<'a> {
     jobs: usize,
     stop: &'a AtomicBool,
     files: Files,
+    own_policies: BTreeMap<String, OwnPolicies>,
 }
 
 /// A point to be run.
@@ -58,13 +61,20 @@ impl<'a> Runner<'a> {
     /// Creates a runner with `jobs` threads (at least one) that ends early when `stop` is set.
     #[must_use]
     pub fn new(cache: &'a Cache, jobs: usize, stop: &'a AtomicBool) -> Self {
-        let files = Files::default();
         Self {
             cache,
             jobs,
             stop,
-            files,
+            files: Files::default(),
+            own_policies: BTreeMap::new(),
         }
+    }
+
+    /// Replaces policies of both ends in all runs of some series, by name. Their results are neither read from the cache nor stored: nothing
+    /// identifies a policy that is not in the catalog.
+    #[must_use]
+    pub fn own_policies(self, own_policies: BTreeMap<String, OwnPolicies>) -> Self {
+        Self { own_policies, ..self }
     }
 
     /// Also writes files for each run. The cache is not read then, because cached results have no files.
@@ -76,10 +86,8 @@ impl<'a> Runner<'a> {
     /// Reports how much of `points` is still to be run, without running it: the first progress of [`Runner::run`].
     #[must_use]
     pub fn survey(&self, points: &[Point]) -> Progress {
-        let different: BTreeMap<String, &Point> = points
-            .iter()
-            .map(|point| (self.cache.key(point), point))
-            .collect();
+        let different: BTreeMap<String, &Point> =
+            points.iter().map(|point| (self.key(point), point)).collect();
         let open = different.iter().filter(|(key, _)| !self.cache.has(key));
         let work: Vec<f64> = open.map(|(_, point)| point.work()).collect();
         let cached = different.len() - work.len();
@@ -98,7 +106,7 @@ impl<'a> Runner<'a> {
     ///
     /// Returns the results in the order of the points.
     pub fn run(&self, points: &[Point], watch: &(dyn Fn(Progress) + Sync)) -> Vec<Outcome> {
-        let keys: Vec<String> = points.iter().map(|point| self.cache.key(point)).collect();
+        let keys: Vec<String> = points.iter().map(|point| self.key(point)).collect();
         let different: BTreeMap<&String, &Point> = keys.iter().zip(points).collect();
         // With files, every point is run, even if points share a cache key.
         let wanted: Vec<(&String, &Point)> = match self.files.are_none() {
@@ -159,6 +167,15 @@ impl<'a> Runner<'a> {
         keys.iter().map(result).collect()
     }
 
+    /// The key under which a result is kept; unknown to the cache if the series has own policies.
+    fn key(&self, point: &Point) -> String {
+        let key = self.cache.key(point);
+        match self.own_policies.contains_key(&point.series) {
+            true => format!("{key}-{}", point.series),
+            false => key,
+        }
+    }
+
     /// Work loop of one thread.
     fn work(&self, batch: &BatchRunner<'_>) {
         while let Some(job) = batch.jobs.get(batch.next.fetch_add(1, Ordering::Relaxed)) {
@@ -166,10 +183,11 @@ impl<'a> Runner<'a> {
                 return;
             }
             let recording = self.files.of(job.point, batch.names);
-            let result = carefully(|| perform(job.point, self.stop, &recording));
+            let own = self.own_policies.get(&job.point.series);
+            let result = carefully(|| perform(job.point, own, self.stop, &recording));
             let result = recording.settle(result);
             // A result that cannot be stored is still returned.
-            let is_lost = |record| self.cache.store(&job.key, record).is_err();
+            let is_lost = |record| own.is_none() && self.cache.store(&job.key, record).is_err();
             let lost = result.as_ref().is_ok_and(is_lost);
             let mut results = batch.results.lock().unwrap_or_else(PoisonError::into_inner);
             let (results, progress) = &mut *results;

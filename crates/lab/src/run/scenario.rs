@@ -5,7 +5,8 @@ use anabranch_sim::app::{
     Bulk, Client, Conversation, Even, Objects, Paced, Reading, Requests, Server, Streams, Workload,
 };
 use anabranch_sim::{
-    AssociationConfig, CrossTraffic, DEFAULT_PORT, PacketCounts, SackWalks, Scenario, Side, Step, Transport,
+    AssociationConfig, CrossTraffic, DEFAULT_PORT, OwnPolicies, PacketCounts, SackWalks, Scenario, Side,
+    Step, Transport,
 };
 use anabranch_types::Seed;
 
@@ -16,9 +17,12 @@ use crate::plan::{
     ScriptStep, Setting, TransportPlan,
 };
 
-/// Builds the scenario of a run.
-pub(super) fn scenario(setting: &Setting, seed: u64) -> Scenario {
-    let association = config(setting.association, setting.policies);
+/// Builds the scenario of a run, with `own` policies of both ends if there are any.
+pub(super) fn scenario(setting: &Setting, own: Option<&OwnPolicies>, seed: u64) -> Scenario {
+    let association = AssociationConfig {
+        own_policies: own.cloned(),
+        ..config(setting.association, setting.policies)
+    };
     let mut scenario = Scenario::new(Seed(seed))
         .offload_checksums()
         .untraced()

@@ -12,7 +12,8 @@ Tables of results implement Arrow's PyCapsule interface: ``polars.DataFrame(resu
 ``pandas.DataFrame.from_arrow(results.runs)`` read them without copying columns.
 """
 
-from ._native import Finding, PlanError, Progress, Results, Table
+from ._native import Backlog, Finding, PathFacts, PlanError, Progress, Results, Table
 from ._plan import Plan
+from ._scheduler import PathScheduler
 
-__all__ = ["Finding", "Plan", "PlanError", "Progress", "Results", "Table"]
+__all__ = ["Backlog", "Finding", "PathFacts", "PathScheduler", "Plan", "PlanError", "Progress", "Results", "Table"]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import _native
 from ._native import NativePlan, Progress, Results
+from ._scheduler import PathScheduler
 
 StrPath = str | os.PathLike[str]
 
@@ -140,6 +141,7 @@ class Plan:
         jobs: int | None = None,
         executor: Executor | None = None,
         cache: StrPath | None = None,
+        schedulers: Mapping[str, Callable[[], PathScheduler]] | None = None,
         progress: Callable[[Progress], object] | None = None,
     ) -> Results:
         """Run the plan.
@@ -158,6 +160,10 @@ class Plan:
         cache : path-like, optional
             Folder in which each finished run is stored and found again by the same version of this package. Nothing is stored unless
             given.
+        schedulers : mapping of str to callable, optional
+            Path schedulers written in Python, by the names of the variants that use them instead of the plan's: classes, or other
+            functions without arguments, called for each end of each association. Their runs are neither read from the cache nor stored
+            in it, and hold the interpreter's lock whenever a scheduler is asked. With `executor`, they must be picklable.
         progress : callable, optional
             Is called with a `Progress` at most ten times a second. An exception that it raises ends the runs.
 
@@ -170,15 +176,20 @@ class Plan:
         OSError
             The cache cannot be written.
         ValueError
-            Both `jobs` and `executor` are given.
+            Both `jobs` and `executor` are given, or `schedulers` names no variant, or a scheduler returns no path.
+        Exception
+            Whatever a scheduler or `progress` raises.
         RuntimeError
             A worker of `executor` has another version of this package.
         """
+        own = dict(schedulers or {})
+        if unknown := own.keys() - set(self.variants):
+            raise ValueError(f"schedulers= names {sorted(unknown)}; the plan has the variants {self.variants}")
         if executor is not None:
             if jobs is not None:
                 raise ValueError("jobs= is the number of threads here; give the executor its number of workers instead")
-            return _run_on(executor, self, cache, progress)
-        return _native.run_all(self._native, jobs, _cache(cache), progress)
+            return _run_on(executor, self, cache, own, progress)
+        return _native.run_all(self._native, jobs, _cache(cache), own, progress)
 
 
 # About this many tasks: enough for workers to end at about the same time, few enough that handing them out costs nothing.
@@ -199,18 +210,25 @@ def _batches(works: list[float]) -> list[list[int]]:
     return batches
 
 
-def _work(plan: Plan, indices: list[int], cache: StrPath | None, build: str) -> bytes:
+_Schedulers = dict[str, Callable[[], PathScheduler]]
+
+
+def _work(plan: Plan, indices: list[int], cache: StrPath | None, schedulers: _Schedulers, build: str) -> bytes:
     """Run a batch in a worker."""
     if build != _build():
         raise RuntimeError("this worker has another version of anabranch: install the same wheel on all workers")
-    return _native.run_some(plan._native, indices, _cache(cache))
+    return _native.run_some(plan._native, indices, _cache(cache), schedulers)
 
 
 def _run_on(
-    executor: Executor, plan: Plan, cache: StrPath | None, progress: Callable[[Progress], object] | None
+    executor: Executor,
+    plan: Plan,
+    cache: StrPath | None,
+    schedulers: _Schedulers,
+    progress: Callable[[Progress], object] | None,
 ) -> Results:
     works = plan._native.works
-    tasks = {executor.submit(_work, plan, batch, cache, _build()): batch for batch in _batches(works)}
+    tasks = {executor.submit(_work, plan, batch, cache, schedulers, _build()): batch for batch in _batches(works)}
     done: list[tuple[list[int], bytes]] = []
     try:
         for task in as_completed(tasks):

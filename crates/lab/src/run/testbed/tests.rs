@@ -49,7 +49,15 @@ fn record(changes: &[&str]) -> Option<Record> {
         return None;
     }
     let plan = plan(changes).unwrap();
-    Some(perform(&plan.points[0], &AtomicBool::new(false), &Recording::default()).unwrap())
+    Some(
+        perform(
+            &plan.points[0],
+            None,
+            &AtomicBool::new(false),
+            &Recording::default(),
+        )
+        .unwrap(),
+    )
 }
 
 fn carries(record: &Record, paths: &[&str]) {
