@@ -200,7 +200,7 @@ impl JsonSchema for Mechanisms {
         for point in CATALOG {
             keys.insert(
                 point.name.into(),
-                json!({ "enum": algorithms(&point), "description": point.description }),
+                json!({ "enum": algorithms(point), "description": point.description }),
             );
             for parameter in point.algorithms.iter().flat_map(|algorithm| algorithm.parameters) {
                 let key = format!("{}.{}", point.name, parameter.name);
