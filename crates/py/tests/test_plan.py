@@ -156,7 +156,7 @@ def test_worker_of_another_version_is_refused(plan):
     from anabranch import _plan
 
     with pytest.raises(RuntimeError, match="install the same wheel"):
-        _plan._work(plan, [0], None, "another")
+        _plan._work(plan, [0], None, {}, "another")
 
 
 def test_second_run_is_found_in_the_cache(plan, results, tmp_path):
