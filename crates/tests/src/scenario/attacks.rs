@@ -565,6 +565,7 @@ fn every_test_named_in_security_md_exists() {
         "../anabranch/tests",
         "../secure/src",
         "../capi/tests",
+        "../cli/src",
         "../cli/tests",
         "../datachannel/src",
     ] {

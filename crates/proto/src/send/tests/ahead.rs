@@ -175,7 +175,9 @@ fn message_with_an_acknowledged_last_fragment_still_needs_its_key() {
     assert_eq!(send_ahead(&mut app, 2_000), Some(nth(1)), "the last of three");
     app.receive_sack(1, 100_000);
     assert!(app.sender.needs_key(1), "two fragments are not sent");
-    assert_eq!(send_ahead(&mut app, 0), Some(nth(3)), "the two before it");
+    for before in [2, 3] {
+        assert_eq!(send_ahead(&mut app, 0), Some(nth(before)));
+    }
     app.receive_sack(3, 100_000);
     assert!(!app.sender.needs_key(1), "all is acknowledged");
 }
