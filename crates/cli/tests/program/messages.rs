@@ -67,7 +67,10 @@ fn failures_name_the_file_and_the_peer() {
 fn at_a_terminal(set: &[(&str, &str)]) -> String {
     let mut command = Command::new("script");
     // On CI machines, colours are shown whatever the terminal is.
-    command.env_remove("CI").env_remove("NO_COLOR").env("TERM", "xterm");
+    command
+        .env_remove("CI")
+        .env_remove("NO_COLOR")
+        .env("TERM", "xterm");
     command.envs(set.iter().copied());
     let line = format!("{PROGRAM} recv /nonexistent");
     let output = command
