@@ -129,3 +129,9 @@ def test_what_a_scheduler_raises_ends_the_run(plan, scheduler, error, text):
 def test_unknown_variant_is_refused(plan):
     with pytest.raises(ValueError, match="variants"):
         plan.run(schedulers={"mine": MinRtt})
+
+
+def test_schedulers_are_for_sctp_only():
+    results = ab.Plan.read(PLAN, changes={"transport": "mptcp"}).run(schedulers={"own": MinRtt})
+    failed = [(series, error) for series, _, error in results.failures]
+    assert failed == [("own", "own policies work with SCTP in the simulator only")] * 2

@@ -32,14 +32,14 @@ pub fn plan_schema() -> String {
     let mut generator = SchemaSettings::draft07().into_generator();
     let setting = properties::<Setting>(&mut generator);
     let words = properties::<Words>(&mut generator);
-    let variant = with_own(
+    let variant = extended(
         &setting,
         [(
             "name",
             json!({ "type": "string", "description": "Name of the series." }),
         )],
     );
-    let reference = with_own(&setting, properties::<ReferencePlan>(&mut generator));
+    let reference = extended(&setting, properties::<ReferencePlan>(&mut generator));
     let mut head = Map::new();
     head.extend(words);
     head.extend([
@@ -67,15 +67,15 @@ pub fn plan_schema() -> String {
             generator.subschema_for::<VerdictWords>().to_value(),
         ),
     ]);
-    let changes = with_own(&setting, head.clone());
+    let changes = extended(&setting, head.clone());
     let mut definitions = generator.take_definitions(true);
     definitions.insert("Quick".into(), table("What differs in the quick size.", &changes));
     let quick = [("quick".to_owned(), json!({ "$ref": "#/definitions/Quick" }))];
-    let mut schema = table("A plan of `anabranch lab`.", &with_own(&changes, quick));
+    let mut schema = table("A plan of `anabranch lab`.", &extended(&changes, quick));
     schema["$schema"] = json!("http://json-schema.org/draft-07/schema#");
     schema["title"] = json!("anabranch plan");
     schema["definitions"] = Value::Object(definitions);
-    release_required(&mut schema);
+    drop_required(&mut schema);
     schema["required"] = json!(["title", "claim"]);
     serde_json::to_string_pretty(&schema).expect("invariant: string keys only") + "\n"
 }
@@ -89,7 +89,8 @@ fn properties<T: JsonSchema>(generator: &mut SchemaGenerator) -> Map<String, Val
     }
 }
 
-fn with_own<K: Into<String>>(
+/// `setting` with further properties.
+fn extended<K: Into<String>>(
     setting: &Map<String, Value>,
     own: impl IntoIterator<Item = (K, Value)>,
 ) -> Map<String, Value> {
@@ -123,18 +124,18 @@ fn axis(generator: &mut SchemaGenerator) -> Value {
     });
     table(
         "An axis of the sweep.",
-        &with_own(&properties::<AxisPlan>(generator), [("sets", sets)]),
+        &extended(&properties::<AxisPlan>(generator), [("sets", sets)]),
     )
 }
 
 /// Removes `required` from all tables.
-fn release_required(value: &mut Value) {
+fn drop_required(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|key, value| !(key == "required" && value.is_array()));
-            fields.values_mut().for_each(release_required);
+            fields.values_mut().for_each(drop_required);
         }
-        Value::Array(items) => items.iter_mut().for_each(release_required),
+        Value::Array(items) => items.iter_mut().for_each(drop_required),
         _ => {}
     }
 }
