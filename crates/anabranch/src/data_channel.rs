@@ -38,7 +38,7 @@ use crate::error::SendError;
 /// ```
 ///
 /// At most 1 MiB of messages wait for their channels to be read. Then everything else, new channels included, stays in the receive
-/// buffer of the association: read all channels, or drop those that you do not need.
+/// buffer of the association: accept and read all channels, or drop those that you do not need.
 #[derive(Clone, Debug)]
 pub struct DataChannels {
     association: Association,
@@ -96,7 +96,9 @@ impl DataChannels {
     /// The next channel that the peer has opened; `None` when the association has ended.
     pub async fn accept(&self) -> Option<DataChannel> {
         let accepted = until(&self.acceptable, || {
-            let accepted = self.association.with_channels(|board, _| board.accept());
+            let accepted = self
+                .association
+                .with_channels(|board, association| board.accept(association));
             match accepted {
                 Some(Ok(Some(parts))) => Some(Some(parts)),
                 Some(Ok(None)) => None,

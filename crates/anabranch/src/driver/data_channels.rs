@@ -18,7 +18,8 @@ use anabranch_proto::{
 };
 use tokio::sync::Notify;
 
-/// Bytes of unread messages beyond which messages are left in the core, where they count against the receive buffer.
+/// Bytes of unread messages beyond which messages are left in the core, where they count against the receive buffer. The strings of channels
+/// that were closed before they were accepted count, too: [`Limits::max_text`] is about those of open channels.
 const UNREAD_LIMIT: usize = 1 << 20;
 
 /// What a message counts for beside its bytes.
@@ -117,12 +118,23 @@ impl ChannelBoard {
     }
 
     /// The next channel that the peer has opened; `Err` if there will be none.
-    pub(crate) fn accept(&mut self) -> Result<Option<ChannelParts>, ()> {
-        match self.incoming.pop_front() {
-            Some(id) => Ok(Some(self.parts(id))),
-            None if self.is_over => Err(()),
-            None => Ok(None),
+    pub(crate) fn accept(&mut self, association: &mut Association) -> Result<Option<ChannelParts>, ()> {
+        let was_full = self.unread >= UNREAD_LIMIT;
+        let accepted = self.take_incoming();
+        if accepted.is_some() && was_full {
+            self.serve(association);
         }
+        match accepted {
+            None if self.is_over => Err(()),
+            accepted => Ok(accepted),
+        }
+    }
+
+    fn take_incoming(&mut self) -> Option<ChannelParts> {
+        let id = self.incoming.pop_front()?;
+        let entry = self.entries.get(&id).filter(|entry| entry.is_closed);
+        self.unread -= entry.map_or(0, Entry::text_bytes);
+        Some(self.parts(id))
     }
 
     /// Sends a message, unless the send buffer is full.
@@ -317,11 +329,18 @@ impl ChannelBoard {
             entry.cause = Some(cause);
             entry.is_closed = true;
         });
-        // Nobody misses a channel that was closed before it was accepted, and has nothing to read.
-        let is_idle = self.entries.get(&id).is_some_and(|entry| entry.unread.is_empty());
-        if is_idle && let Some(at) = self.incoming.iter().position(|waiting| *waiting == id) {
+        let Some(at) = self.incoming.iter().position(|waiting| *waiting == id) else {
+            return;
+        };
+        let Some(entry) = self.entries.get(&id) else {
+            return;
+        };
+        if entry.unread.is_empty() {
+            // Nobody misses a channel that was closed before it was accepted, and has nothing to read.
             self.incoming.remove(at);
             self.entries.remove(&id);
+        } else {
+            self.unread += entry.text_bytes();
         }
     }
 
@@ -351,6 +370,13 @@ impl ChannelBoard {
             options: Arc::clone(&entry.options),
             changed: Arc::clone(&entry.changed),
         }
+    }
+}
+
+impl Entry {
+    /// Length of label and protocol in bytes.
+    fn text_bytes(&self) -> usize {
+        self.options.label.len() + self.options.protocol.len()
     }
 }
 
@@ -415,5 +441,51 @@ fn to_received(message: ReceivedMessage) -> Received {
             Extent::Aborted => datachannel::Extent::Aborted,
         },
         payload: message.payload,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_datachannel::{DcepMessage, ppid};
+    use anabranch_types::{Ppid, StreamId};
+
+    use super::*;
+
+    fn receive(board: &mut ChannelBoard, ppid: Ppid, payload: impl Into<bytes::Bytes>) {
+        board.take(ReceivedMessage {
+            stream: StreamId(1),
+            ppid,
+            unordered: false,
+            extent: Extent::Whole,
+            payload: payload.into(),
+        });
+    }
+
+    /// Both ends reset the only stream.
+    fn close(board: &mut ChannelBoard) {
+        let streams = [StreamId(1)];
+        board.channels.handle_inbound_reset(&streams);
+        while board.channels.action().is_some() {
+            board.channels.action_done();
+        }
+        board.channels.handle_outbound_reset(&streams, true);
+        board.collect();
+    }
+
+    #[test]
+    fn labels_of_closed_channels_that_nobody_accepts_are_limited() {
+        let mut board = ChannelBoard::new(Role::Client, Limits::default());
+        board.channels.set_streams(2, 2);
+        let options = ChannelOptions::new("x".repeat(60_000));
+        let open = DcepMessage::Open(options).encode().expect("a short label");
+        for count in 1..=3 {
+            receive(&mut board, ppid::DCEP, open.clone());
+            receive(&mut board, ppid::STRING, "unread");
+            close(&mut board);
+            assert_eq!(board.incoming.len(), count);
+            assert_eq!(board.unread, count * (60_000 + 6 + OVERHEAD));
+        }
+        while board.take_incoming().is_some() {}
+        assert_eq!(board.unread, 3 * (6 + OVERHEAD), "the messages can still be read");
     }
 }

@@ -580,6 +580,28 @@ fn long_messages_are_joined_or_refused() {
     assert!(part(Extent::End, 1).is_empty());
 }
 
+/// No message is too long, but all that are incomplete would take more than eight of the longest.
+#[test]
+fn incomplete_messages_are_limited_in_total() {
+    let mut pair = Pair::new();
+    let channels: Vec<ChannelId> = (0..11).map(|_| pair.open(ChannelOptions::new("")).1).collect();
+    let mut begin = |channel: ChannelId| {
+        pair.server.channels.handle_message(Received {
+            stream: channel.stream(),
+            ppid: ppid::BINARY,
+            unordered: false,
+            extent: Extent::Beginning,
+            payload: vec![7; 200_000].into(),
+        });
+        pair.server.events()
+    };
+    for channel in &channels[..10] {
+        assert!(begin(*channel).is_empty());
+    }
+    let too_long = closing(channels[10], CloseCause::Violation(Violation::TooLong));
+    assert_eq!(begin(channels[10]), [too_long]);
+}
+
 #[test]
 fn message_longer_than_the_peer_takes_is_refused() {
     let mut pair = Pair::new();
