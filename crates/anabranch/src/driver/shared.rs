@@ -308,22 +308,21 @@ impl State {
     }
 
     /// Moves what can be received to the inbox of the association; `true` if anything moved. Messages that nobody will
-    /// ever read are discarded.
+    /// ever read are discarded; data channels take theirs themselves.
     pub(crate) fn deliver(&mut self, id: AssociationId) -> bool {
         let Some(Tracked {
             signals,
             owner,
             board,
             ..
-        }) = self.associations.get_mut(&id)
+        }) = self.associations.get(&id)
         else {
             return false;
         };
-        let mut association = self.core.association_mut(id);
-        if let (Some(board), Some(association)) = (board, &mut association) {
-            board.serve(association);
+        if board.is_some() {
             return false;
         }
+        let mut association = self.core.association_mut(id);
         let mut next = || association.as_mut()?.receive();
         if *owner == Owner::Nobody {
             while next().is_some() {}
