@@ -3,7 +3,6 @@
 //! A stream has one unfinished message at most, and no further message until its end. So the parts of a message are neighbours in the
 //! queue of their stream. Each part is fragmented for itself.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use anabranch_policy::StreamScheduler;
@@ -13,15 +12,24 @@ use bytes::Bytes;
 use super::streams::Streams;
 use super::{SendError, Sender};
 use crate::message::Message;
+use crate::on_demand::{Idle, OnDemand};
 
-/// The unfinished messages. Takes no memory while there are none.
+/// The unfinished messages.
 #[derive(Debug, Default)]
-pub(super) struct Open(Option<Box<List>>);
-
-#[derive(Debug, Default)]
-struct List {
+pub(super) struct OpenMessages {
     messages: Vec<OpenMessage>,
 }
+
+impl Idle for OpenMessages {
+    const IDLE: &'static Self = &Self { messages: Vec::new() };
+
+    fn is_idle(&self) -> bool {
+        self.messages.is_empty()
+    }
+}
+
+/// The unfinished messages, which take no memory while there are none.
+pub(super) type Open = OnDemand<OpenMessages>;
 
 /// A message of which not all parts are queued.
 #[derive(Debug)]
@@ -33,22 +41,14 @@ pub(super) struct OpenMessage {
     length: u64,
 }
 
-impl Open {
-    pub(super) fn has_any(&self) -> bool {
-        self.0.is_some()
-    }
-
-    fn messages(&self) -> &[OpenMessage] {
-        self.0.as_deref().map_or(&[], |list| &list.messages)
-    }
-
+impl OpenMessages {
     fn find(&self, id: MessageId) -> Option<&OpenMessage> {
-        self.messages().iter().find(|open| open.id == id)
+        self.messages.iter().find(|open| open.id == id)
     }
 
     /// The unfinished message of a stream.
     pub(super) fn on(&self, stream: StreamId) -> Option<MessageId> {
-        let mut open = self.messages().iter();
+        let mut open = self.messages.iter();
         open.find(|open| open.template.stream == stream)
             .map(|open| open.id)
     }
@@ -58,10 +58,12 @@ impl Open {
     }
 
     pub(super) fn ids(&self) -> impl Iterator<Item = (MessageId, StreamId)> {
-        let messages = self.messages().iter();
+        let messages = self.messages.iter();
         messages.map(|open| (open.id, open.template.stream))
     }
+}
 
+impl Open {
     /// Adds a message of which `first` is the first part.
     fn add(&mut self, id: MessageId, first: &Message) {
         let length = first.payload.len() as u64;
@@ -70,12 +72,12 @@ impl Open {
             ..first.clone()
         };
         let open = OpenMessage { id, template, length };
-        self.0.get_or_insert_default().messages.push(open);
+        self.make_mut().messages.push(open);
     }
 
     /// The message of a further part, which ends the message if `ends`.
     fn part(&mut self, id: MessageId, payload: Bytes, ends: bool) -> Option<Message> {
-        let messages = &mut self.0.as_deref_mut()?.messages;
+        let messages = &mut self.active_mut()?.messages;
         let open = messages.iter_mut().find(|open| open.id == id)?;
         open.length += payload.len() as u64;
         let part = Message {
@@ -83,29 +85,25 @@ impl Open {
             ..open.template.clone()
         };
         if ends {
-            self.take(id);
+            self.remove(id);
         }
         Some(part)
     }
 
     /// Removes a message; returns it without data.
-    pub(super) fn take(&mut self, id: MessageId) -> Option<Message> {
-        let messages = &mut self.0.as_deref_mut()?.messages;
+    pub(super) fn remove(&mut self, id: MessageId) -> Option<Message> {
+        let messages = &mut self.active_mut()?.messages;
         let at = messages.iter().position(|open| open.id == id)?;
         let open = messages.remove(at);
-        if messages.is_empty() {
-            self.0 = None;
-        }
+        self.release_if_idle();
         Some(open.template)
     }
 
     /// Removes the messages of streams from `count` on.
     pub(super) fn limit(&mut self, count: u16) {
-        if let Some(list) = &mut self.0 {
+        if let Some(list) = self.active_mut() {
             list.messages.retain(|open| open.template.stream.0 < count);
-            if list.messages.is_empty() {
-                self.0 = None;
-            }
+            self.release_if_idle();
         }
     }
 }
@@ -137,7 +135,7 @@ impl Streams {
 impl Sender {
     /// Whether a message is unfinished.
     pub(crate) fn has_unfinished(&self) -> bool {
-        self.streams.open.has_any()
+        self.streams.open.is_active()
     }
 
     /// Whether all messages are complete and acknowledged.

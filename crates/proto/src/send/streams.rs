@@ -447,7 +447,7 @@ impl Streams {
         let was_ready = self.ready_head(stream).is_some();
         let queue = &mut self.streams[stream.index()].waiting;
         let was_head = self.slab.first(*queue).is_none_or(|head| head.id == message);
-        let (mut removed, mut bytes) = (self.open.take(message), 0);
+        let (mut removed, mut bytes) = (self.open.remove(message), 0);
         while let Some(part) = self.slab.remove(queue, message) {
             bytes += part.bytes();
             removed = Some(part.message);
