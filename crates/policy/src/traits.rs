@@ -46,7 +46,8 @@ pub trait CongestionControl: Policy {
     fn measures_rates(&self) -> bool {
         false
     }
-    /// Whether it measures rates at any time: then data is paced, whatever the burst policy. Constant.
+    /// Whether it measures rates at any time: then a [`PolicyRecipe`](crate::PolicyRecipe) paces data, whatever its burst policy. One that
+    /// replaces that of a recipe needs a paced [`burst`](crate::PolicySet::burst) beside it. Constant.
     fn may_measure_rates(&self) -> bool {
         false
     }

@@ -58,7 +58,6 @@ fn random_losses_leave_most_of_one_and_two_paths() {
     ] {
         let mut pair = sending(vec![link(loss, 1_000); paths]);
         let rate = goodput(&mut pair);
-        println!("{paths} paths, {loss}: {rate:.1} Mbit/s");
         assert!(rate >= least, "{paths} paths at {loss}: {rate:.1}");
     }
 }
