@@ -20,18 +20,11 @@ pub(super) fn open_root(path: &Path) -> io::Result<OwnedFd> {
     Ok(fs::open(path, flags, Mode::empty())?)
 }
 
-/// Opens the folder that `names` lead to; with `create`, those that are missing are made.
-pub(super) fn enter<'n>(
-    root: &OwnedFd,
-    names: impl Iterator<Item = &'n str>,
-    create: bool,
-) -> io::Result<OwnedFd> {
+/// Opens the folder that `names` lead to.
+pub(super) fn enter<'n>(root: &OwnedFd, names: impl Iterator<Item = &'n str>) -> io::Result<OwnedFd> {
     let mut folder = root.try_clone()?;
     for name in names {
-        folder = match fs::openat(&folder, name, FOLDER, Mode::empty()) {
-            Err(Errno::NOENT) if create => make_folder(&folder, name)?,
-            opened => opened?,
-        };
+        folder = fs::openat(&folder, name, FOLDER, Mode::empty())?;
     }
     Ok(folder)
 }

@@ -82,7 +82,7 @@ impl Staging {
 
     /// Moves a file from `parts` into `tree`.
     pub(super) fn complete(&mut self, part: &str, path: &TreePath, digest: Digest) -> io::Result<()> {
-        let parent = enter(&self.tree, path.parents(), false)?;
+        let parent = enter(&self.tree, path.parents())?;
         // Recorded first: a file without a record would be taken for the twin of another.
         self.journal.write_all(format!("{digest}  {path}\n").as_bytes())?;
         self.complete.insert(path.as_str().to_owned(), digest);
@@ -190,7 +190,7 @@ fn locked(target: &OwnedFd, name: &str, folder: &Folder) -> Result<OwnedFd, Stor
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(failed(error)),
         }
-        let root = enter(target, std::iter::once(name), false);
+        let root = enter(target, std::iter::once(name));
         let root = root.map_err(|error| StoreError::write(&folder.path, error))?;
         match flock(&root, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}

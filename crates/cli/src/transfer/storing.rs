@@ -255,7 +255,7 @@ impl Storing {
         } else {
             &self.staging.tree
         };
-        enter(base, path.parents(), false)
+        enter(base, path.parents())
     }
 
     fn on_folder(

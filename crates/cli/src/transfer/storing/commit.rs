@@ -67,9 +67,9 @@ impl Storing {
             .filter(|(path, _)| path.is_top() == tops)
         {
             let place = if tops {
-                enter(&self.staging.target, std::iter::once(path.name()), false)?
+                enter(&self.staging.target, std::iter::once(path.name()))?
             } else {
-                enter(&self.place_of(path)?, std::iter::once(path.name()), false)?
+                enter(&self.place_of(path)?, std::iter::once(path.name()))?
             };
             let permitted = rustix::fs::fstat(&place)?.st_mode & 0o777;
             fchmod(

@@ -250,7 +250,7 @@ fn twin_of_an_entry_is_refused() {
         stored
             .order(Order::Entry(entry("top", Kind::Folder, None)))
             .unwrap();
-        let place = enter(&stored.storing.staging.tree, std::iter::once("top"), false).unwrap();
+        let place = enter(&stored.storing.staging.tree, std::iter::once("top")).unwrap();
         drop(super::super::beneath::open_file(&place, "a", 0o644).unwrap());
         let size = (kind == Kind::File).then_some(1);
         let twin = stored.order(Order::Entry(entry("top/a", kind, size)));
@@ -262,7 +262,7 @@ fn twin_of_an_entry_is_refused() {
         .order(Order::Entry(entry("top", Kind::Folder, None)))
         .unwrap();
     stored.file("top/a", 1).unwrap();
-    let place = enter(&stored.storing.staging.tree, std::iter::once("top"), false).unwrap();
+    let place = enter(&stored.storing.staging.tree, std::iter::once("top")).unwrap();
     drop(super::super::beneath::open_file(&place, "a", 0o644).unwrap());
     stored.piece(1, 0, b"x").unwrap();
     let twin = stored.end(1, b"x");
