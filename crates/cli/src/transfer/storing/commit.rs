@@ -57,20 +57,16 @@ impl Storing {
         Ok(())
     }
 
-    /// Gives folders their permissions and times, after what is in them: those in the folder of the user when they are there,
-    /// because a folder that may not be written cannot be moved.
-    fn settle_folders(&self, tops: bool) -> io::Result<()> {
+    /// Gives folders their permissions and times, after what is in them. A folder that may not be written can be neither moved nor
+    /// emptied: those of the first names have to be moved before, and all if they may be merged with existing ones.
+    fn settle_folders(&self, moved: bool) -> io::Result<()> {
         for (path, entry) in self
             .folders
             .iter()
             .rev()
-            .filter(|(path, _)| path.is_top() == tops)
+            .filter(|(path, _)| (path.is_top() || self.folder.overwrite) == moved)
         {
-            let place = if tops {
-                enter(&self.staging.target, std::iter::once(path.name()))?
-            } else {
-                enter(&self.place_of(path)?, std::iter::once(path.name()))?
-            };
+            let place = enter(&self.place_of(path)?, std::iter::once(path.name()))?;
             let permitted = rustix::fs::fstat(&place)?.st_mode & 0o777;
             fchmod(
                 &place,

@@ -46,6 +46,14 @@ impl Stored {
         Ok(())
     }
 
+    fn folder(&mut self, path: &str, mode: u32) -> Result<(), StoreError> {
+        let mode = Some(mode);
+        self.order(Order::Entry(Entry {
+            mode,
+            ..entry(path, Kind::Folder, None)
+        }))
+    }
+
     fn file(&mut self, path: &str, size: u64) -> Result<(), StoreError> {
         self.order(Order::Entry(entry(path, Kind::File, Some(size))))
     }
@@ -214,6 +222,27 @@ fn committed_transfer_is_confirmed_again() {
     }
     let other = Stored::begin(folder.path(), 1, 1, None).file("a", 1);
     assert!(matches!(other, Err(StoreError::Exists(_))));
+}
+
+/// Others than root cannot take anything out of such a folder.
+#[test]
+fn folder_that_may_not_be_written_is_merged() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let inner = folder.path().join("top/inner");
+    fs::create_dir_all(&inner).unwrap();
+    let mut stored = Stored::begin(folder.path(), 3, 1, None);
+    stored.storing.folder.overwrite = true;
+    stored.folder("top", 0o755).unwrap();
+    stored.folder("top/inner", 0o555).unwrap();
+    stored.file("top/inner/a", 1).unwrap();
+    stored.piece(2, 0, b"x").unwrap();
+    stored.end(2, b"x").unwrap();
+    stored.order(Order::Done).unwrap();
+    stored.storing.commit().unwrap().staging.discard();
+    assert_eq!(fs::read(inner.join("a")).unwrap(), b"x");
+    assert_eq!(fs::metadata(&inner).unwrap().permissions().mode() & 0o222, 0);
+    fs::set_permissions(&inner, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 #[test]
