@@ -130,6 +130,8 @@ pub(crate) enum StoreError {
     Path(String, BadPath),
     #[error("{0} has a twin: this folder takes two of its names for the same one")]
     Twin(String),
+    #[error("{0} is not what was stored before; the next attempt is a new transfer")]
+    Changed(String),
     #[error("another receiver stores this transfer at the moment")]
     InUse,
     #[error("there are too many files and folders; send them in several transfers")]
@@ -220,6 +222,7 @@ impl StoreError {
             | Self::TooLarge { .. }
             | Self::Path(..)
             | Self::Twin(_)
+            | Self::Changed(_)
             | Self::OneFile
             | Self::TooMany
             | Self::Output(_)

@@ -245,7 +245,9 @@ impl Storing {
 
     /// Whether an earlier session has moved this name from the staging folder to its place.
     fn is_moved(&self, top: &str) -> io::Result<bool> {
-        Ok(self.staging.is_committed()? && status(&self.staging.tree, top)?.is_none())
+        Ok(self.staging.is_committed()?
+            && status(&self.staging.tree, top)?.is_none()
+            && status(&self.staging.target, top)?.is_some())
     }
 
     /// The folder in which the entry is, or is to be made.
@@ -322,13 +324,16 @@ impl Storing {
     ) -> Result<(), StoreError> {
         self.count(&entry)?;
         let known = self.staging.digest_of(&path);
+        if let Some(sha256) = known.filter(|_| there.is_some_and(|there| is_unchanged(there, &entry))) {
+            self.on_known(file, &path, &entry, sha256);
+            return Ok(());
+        }
+        let is_moved = self.is_moved(path.top());
+        if is_moved.map_err(|error| self.folder.failed(error))? {
+            return Err(StoreError::Changed(path.to_string()));
+        }
         if let Some(there) = there {
-            let is_same = is_unchanged(there, &entry);
             match known {
-                Some(sha256) if is_same => {
-                    self.on_known(file, &path, &entry, sha256);
-                    return Ok(());
-                }
                 // The file has changed at the sender since.
                 Some(_) if FileType::from_raw_mode(there.st_mode).is_file() => {
                     let removed = unlinkat(place, path.name(), rustix::fs::AtFlags::empty());

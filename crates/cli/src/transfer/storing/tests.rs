@@ -224,6 +224,34 @@ fn committed_transfer_is_confirmed_again() {
     assert!(matches!(other, Err(StoreError::Exists(_))));
 }
 
+/// The sender does not know that all is stored, and the user of the receiver has it already.
+#[test]
+fn stored_file_that_has_changed_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let begin = || {
+        let mut stored = Stored::begin(folder.path(), 2, 1, Some(ID));
+        stored.folder("top", 0o755).unwrap();
+        stored
+    };
+    let store = |mut stored: Stored| {
+        stored.file("top/a", 1).unwrap();
+        stored.piece(1, 0, b"x").unwrap();
+        stored.end(1, b"x").unwrap();
+        stored.order(Order::Done).unwrap();
+        drop(stored.storing.commit().unwrap());
+    };
+    store(begin());
+    let path = folder.path().join("top/a");
+    fs::write(&path, "precious").unwrap();
+    let changed = begin().file("top/a", 1);
+    assert!(matches!(changed, Err(StoreError::Changed(_))));
+    assert_eq!(fs::read(&path).unwrap(), b"precious");
+    // What the user has taken away is stored again.
+    fs::rename(folder.path().join("top"), folder.path().join("taken")).unwrap();
+    store(begin());
+    assert_eq!(fs::read(&path).unwrap(), b"x");
+}
+
 /// Others than root cannot take anything out of such a folder.
 #[test]
 fn folder_that_may_not_be_written_is_merged() {
