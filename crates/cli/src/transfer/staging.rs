@@ -112,6 +112,8 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         if !self.keeps {
+            // First: with it alone, what has been moved would seem to have changed.
+            let _ = unlinkat(&self.root, "committed", AtFlags::empty());
             let _ = fs::remove_dir_all(&self.path);
             return;
         }
@@ -150,9 +152,13 @@ pub(crate) fn remove_old(folder: &Path, age: Duration) {
     }
 }
 
-/// Bytes on the disk in the staging folder of a transfer.
+/// Bytes on the disk in the staging folder of a transfer, or all if it has been stored already.
 pub(super) fn used(folder: &Path, id: &str) -> u64 {
-    disk_usage(&folder.join(name_of(id))).unwrap_or(0)
+    let staging = folder.join(name_of(id));
+    if staging.join("committed").exists() {
+        return u64::MAX;
+    }
+    disk_usage(&staging).unwrap_or(0)
 }
 
 fn name_of(id: &str) -> String {

@@ -219,6 +219,8 @@ fn committed_transfer_is_confirmed_again() {
         assert_eq!(whole.digest(), Some(digest(b"x")));
         // Not discarded: the sender does not know.
         drop(whole);
+        // Nothing more has to fit on the disk.
+        assert_eq!(super::super::staging::used(folder.path(), ID), u64::MAX);
     }
     let other = Stored::begin(folder.path(), 1, 1, None).file("a", 1);
     assert!(matches!(other, Err(StoreError::Exists(_))));
