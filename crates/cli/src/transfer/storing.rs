@@ -465,7 +465,9 @@ impl Storing {
             let moved = self.staging.complete(&part.key, &part.path, sha256);
             moved.map_err(|error| self.path_failed(&part.path, error))?;
         }
-        self.size = if part.size().is_none() { size } else { self.size };
+        if part.size().is_none() {
+            self.size = size;
+        }
         self.note_top(&part.path, sha256);
         self.tell(Reply::Complete {
             path: part.path.to_string(),
@@ -478,14 +480,13 @@ impl Storing {
 
     /// What an earlier session left may be wrong, after a power failure say: then the sender sends it all.
     fn on_corrupt(&mut self, file: u64, mut part: Part) -> Result<(), StoreError> {
-        let was_resumed = part.from > 0;
+        if part.from == 0 {
+            return Err(StoreError::Corrupt);
+        }
         self.received.fetch_sub(part.arrived(), Ordering::Relaxed);
         part.restart(&self.staging)
             .map_err(|error| self.folder.failed(error))?;
         part.close();
-        if !was_resumed {
-            return Err(StoreError::Corrupt);
-        }
         self.parts.insert(file, part);
         self.say(Control::Want { file, from: 0 });
         Ok(())

@@ -101,7 +101,7 @@ pub(crate) async fn run(
         count: 0,
     };
     let result = interrupt.or(server.serve(&endpoint)).await;
-    // Dropped transfers abort their associations and remove their files.
+    // Dropped transfers abort their associations, and remove their files unless the senders can go on with them.
     server.sessions.shutdown().await;
     network::close(&endpoint).await;
     result
