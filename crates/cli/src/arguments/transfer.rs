@@ -44,7 +44,7 @@ Examples:
   anabranch recv downloads
           receive files at all addresses of this host, port 9899, until Ctrl-C
   anabranch recv --once --listen 192.0.2.1,198.51.100.1 .
-          receive one file over these two addresses
+          receive one transfer over these two addresses
   anabranch recv --key server.key --allow AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8= downloads
           under this key, from the holder of that key only
   anabranch recv - > big.iso
@@ -52,7 +52,7 @@ Examples:
   anabranch recv --json --max-size 1GB downloads
           with output for programs
   anabranch recv --max-transfers 4 --idle-timeout 10s downloads
-          four files at once; further senders wait, and take the slots of transfers without progress
+          four transfers at once; further senders wait, and take the slots of transfers without progress
 
 Everything gets its name only when it is complete, on the disk and matches the sender's SHA-256. Existing files are not overwritten and existing folders not added to without --force: their senders are refused.
 What an interrupted transfer has left is in a hidden folder, .anabranch-*.part; its sender goes on there.
@@ -108,11 +108,11 @@ pub(crate) struct RecvArguments {
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_duration)]
     pub(crate) timeout: Duration,
 
-    /// Receive this many files at once; further senders wait
+    /// Receive this many transfers at once; further senders wait
     #[arg(long, value_name = "N", default_value = "64")]
     pub(crate) max_transfers: NonZeroUsize,
 
-    /// Receive this many files at once from one IPv4 address or IPv6 network of 64 bits
+    /// Receive this many transfers at once from one IPv4 address or IPv6 network of 64 bits
     #[arg(long, value_name = "N", default_value = "16")]
     pub(crate) max_per_source: NonZeroUsize,
 

@@ -155,7 +155,7 @@ fn short_text(event: &Event<'_>) -> Option<String> {
         Event::Check { uplinks, working } => format!("{working} of {uplinks} uplinks work"),
         Event::Waiting { ahead, .. } => waiting_text(*ahead),
         Event::Offered { name, peer, size, .. } => {
-            let size = size.map_or_else(|| "of unknown size".into(), size_text);
+            let size = size.map_or_else(|| "of unknown size".into(), bytes_text);
             format!("receiving {} from {peer}, {size}", printable(name))
         }
         Event::Path {

@@ -31,7 +31,7 @@ pub(crate) enum Violation {
     Scattered,
     #[error("the size differs from the one offered")]
     OtherSize,
-    #[error("a link has no target")]
+    #[error("a link has no valid target")]
     Target,
 }
 

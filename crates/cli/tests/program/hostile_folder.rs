@@ -135,7 +135,7 @@ fn entries_without_their_folder_and_unknown_kinds_end_the_association() {
                     folder("top"),
                     json!({"type": "entry", "path": "top/l", "kind": "link"}).to_string(),
                 ],
-                "no target",
+                "no valid target",
             ),
             (
                 vec![
