@@ -13,7 +13,7 @@ use super::digest::Hasher;
 use super::entry::{Entry, Kind, Time};
 use super::error::{PlanError, SourceError};
 use super::file_name::FileName;
-use super::tree_path::TreePath;
+use super::tree_path::{TreePath, is_target};
 
 /// Everything that a transfer consists of, in the order in which it is sent: folders before what is in them.
 #[derive(Debug, Default)]
@@ -220,6 +220,14 @@ impl Plan {
             let target = target
                 .to_str()
                 .ok_or_else(|| PlanError::NotUtf8(path.to_owned()))?;
+            if !is_target(target) {
+                let text = format!(
+                    "{} is a link whose target has control characters; left out",
+                    path.display()
+                );
+                self.notes.push(text);
+                return Ok(false);
+            }
             let entry = Entry {
                 kind: Kind::Link,
                 target: Some(target.to_owned()),
@@ -292,6 +300,7 @@ mod tests {
         fs::write(top.join("b/c/deep"), "1234").unwrap();
         fs::write(top.join("a"), "12").unwrap();
         symlink("a", top.join("link")).unwrap();
+        symlink("a\n", top.join("line")).unwrap();
         let plan = Plan::of(&[top.clone(), top.join("a")], None).unwrap();
         assert_eq!(
             paths(&plan),
@@ -309,6 +318,8 @@ mod tests {
             (plan.size, plan.files, plan.title.as_str()),
             (Some(8), 3, "top and 1 other")
         );
+        // The link with a line feed is left out: a receiver would refuse it.
+        assert_eq!(plan.notes.len(), 1);
         let link = &plan.entries[3].entry;
         assert_eq!((link.kind, link.target.as_deref()), (Kind::Link, Some("a")));
     }
