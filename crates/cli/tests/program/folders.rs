@@ -218,7 +218,6 @@ fn dry_run_lists_everything_and_sends_nothing() {
     assert_eq!(listed.status.code(), Some(0));
 }
 
-/// Half a second is what a tenth of a megabyte takes at least.
 #[test]
 fn rate_is_limited() {
     let outbox = tempfile::tempdir().unwrap();
@@ -226,7 +225,7 @@ fn rate_is_limited() {
     let receiver = Receiver::start("127.0.0.1", &["--once"]);
     let mut sender = receiver.sender(&path, &["--limit-rate", "1Mbit"]);
     let summary = sender.event("summary");
-    // The first pieces are sent at once, and the last one is not waited for.
+    // The first piece is sent at once.
     assert!(
         summary["goodput_bit_s"].as_f64().unwrap() < 2_000_000.0,
         "{summary}"
