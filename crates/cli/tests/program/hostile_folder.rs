@@ -21,18 +21,24 @@ fn link(path: &str, target: &str) -> String {
     json!({"type": "entry", "path": path, "kind": "link", "target": target}).to_string()
 }
 
-/// Offers these entries and gives back the last answer, or the reason of the end.
-async fn offer(receiver: &mut Receiver, entries: &[String]) -> String {
+/// A peer that has offered these entries and announced them without waiting for the answer.
+async fn announced(receiver: &Receiver, entries: &[String], size: u64) -> Peer {
     let peer = Peer::connect(receiver).await;
     let count = entries.len();
     peer.control(&format!(
-        r#"{{"type":"offer","version":2,"name":"top","entries":{count},"size":1000}}"#
+        r#"{{"type":"offer","version":2,"name":"top","entries":{count},"size":{size}}}"#
     ))
     .await;
-    assert_eq!(peer.answer().await, r#"{"type":"accept","version":2}"#);
     for entry in entries {
         peer.control(entry).await;
     }
+    peer
+}
+
+/// Offers these entries and gives back the last answer, or the reason of the end.
+async fn offer(receiver: &Receiver, entries: &[String]) -> String {
+    let peer = announced(receiver, entries, 1_000).await;
+    assert_eq!(peer.answer().await, r#"{"type":"accept","version":2}"#);
     loop {
         let answer = match peer.answer_or_end().await {
             Ok(answer) => answer,
@@ -101,12 +107,7 @@ fn links_of_the_receiver_are_not_followed() {
     let outside = tempfile::tempdir().unwrap();
     with_receiver_of(&["--force"], async |receiver| {
         symlink(outside.path(), receiver.folder.path().join("top")).unwrap();
-        let peer = Peer::connect(receiver).await;
-        peer.control(r#"{"type":"offer","version":2,"name":"top","entries":2,"size":0}"#)
-            .await;
-        for entry in [folder("top"), folder("top/x")] {
-            peer.control(&entry).await;
-        }
+        let peer = announced(receiver, &[folder("top"), folder("top/x")], 0).await;
         peer.control(r#"{"type":"done"}"#).await;
         while let Ok(answer) = peer.answer_or_end().await {
             assert!(!answer.contains(r#""type":"stored""#), "{answer}");
@@ -147,15 +148,7 @@ fn entries_without_their_folder_and_unknown_kinds_end_the_association() {
         ];
         for (entries, expected) in cases {
             // A file is wanted before the entry that breaks the rules.
-            let peer = Peer::connect(receiver).await;
-            let count = entries.len();
-            peer.control(&format!(
-                r#"{{"type":"offer","version":2,"name":"top","entries":{count},"size":1000}}"#
-            ))
-            .await;
-            for entry in &entries {
-                peer.control(entry).await;
-            }
+            let peer = announced(receiver, &entries, 1_000).await;
             let reason = peer.reason_of_the_end().await;
             assert!(reason.contains(expected), "{entries:?}: {reason}");
             receiver.running.event("error");
@@ -181,11 +174,8 @@ async fn content(peer: &Peer, number: u64) {
 fn privileges_of_files_are_not_granted() {
     use std::os::unix::fs::PermissionsExt as _;
     with_receiver(async |receiver| {
-        let peer = Peer::connect(receiver).await;
-        peer.control(r#"{"type":"offer","version":2,"name":"x","entries":1,"size":4}"#)
-            .await;
         // The mode of `file` has setuid and setgid.
-        peer.control(&file("x")).await;
+        let peer = announced(receiver, &[file("x")], 4).await;
         content(&peer, 0).await;
         peer.control(r#"{"type":"done"}"#).await;
         receiver.running.event("stored");
@@ -202,9 +192,6 @@ fn privileges_of_files_are_not_granted() {
 #[test]
 fn twins_are_different_files_where_the_file_system_says_so() {
     with_receiver(async |receiver| {
-        let peer = Peer::connect(receiver).await;
-        peer.control(r#"{"type":"offer","version":2,"name":"top","entries":5,"size":16}"#)
-            .await;
         let entries = [
             folder("top"),
             file("top/A"),
@@ -212,9 +199,7 @@ fn twins_are_different_files_where_the_file_system_says_so() {
             file("top/\u{e9}"),
             file("top/e\u{301}"),
         ];
-        for entry in &entries {
-            peer.control(entry).await;
-        }
+        let peer = announced(receiver, &entries, 16).await;
         for number in 1..5 {
             content(&peer, number).await;
         }
