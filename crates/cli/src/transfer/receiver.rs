@@ -152,7 +152,7 @@ pub(crate) async fn wait_for_turn(
 
 /// Receives the transfer of an association. Call [`conclude_receiving`] afterwards, whatever the result.
 ///
-/// `received` counts the bytes that have arrived, now or in an earlier session; `on_begin` is called when they can be stored, and
+/// `received` counts the bytes that have arrived, now or in an earlier session. `on_begin` is called when they can be stored, and
 /// `on_note` with everything that users may want to know.
 ///
 /// # Errors
