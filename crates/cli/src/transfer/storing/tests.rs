@@ -254,7 +254,7 @@ fn stored_file_that_has_changed_is_not_replaced() {
     assert_eq!(fs::read(&path).unwrap(), b"x");
 }
 
-/// Others than root cannot take anything out of such a folder.
+/// Only root can take something out of such a folder.
 #[test]
 fn folder_that_may_not_be_written_is_merged() {
     use std::os::unix::fs::PermissionsExt as _;
