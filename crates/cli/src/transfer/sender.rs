@@ -168,19 +168,21 @@ impl Session<'_> {
             let planned = usize::try_from(file).ok().and_then(|file| entries.get(file));
             planned.map(|planned| &planned.entry).ok_or(Violation::OutOfTurn)
         };
-        let mut resumed = BTreeSet::new();
+        let (mut requested, mut resumed) = (BTreeSet::new(), BTreeSet::new());
         loop {
             match answer(self.association).await? {
                 Control::Want { file, from } => {
                     let wanted = entry(file)?;
-                    if wanted.kind != Kind::File || from > wanted.size.unwrap_or(0) {
+                    // What the receiver had was wrong: it wants all.
+                    let is_damaged = from == 0 && resumed.remove(&file);
+                    let may_want = requested.insert(file) || is_damaged;
+                    if wanted.kind != Kind::File || from > wanted.size.unwrap_or(0) || !may_want {
                         return Err(Violation::OutOfTurn.into());
                     }
                     self.handed_over.fetch_add(from, Ordering::Relaxed);
                     if from > 0 {
                         resumed.insert(file);
-                    } else if resumed.remove(&file) {
-                        // What the receiver had was wrong: it wants all.
+                    } else if is_damaged {
                         self.handed_over
                             .fetch_sub(wanted.size.unwrap_or(0), Ordering::Relaxed);
                     }
