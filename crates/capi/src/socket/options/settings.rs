@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use anabranch::policy::catalog::RtoChoice;
+use anabranch::policy::catalog::{FailoverChoice, RtoChoice};
 use anabranch::policy::options::RtoParameters;
 use anabranch::{AssociationConfig, PolicyRecipe};
 
@@ -55,13 +55,19 @@ pub(crate) struct PathSettings {
     pub(crate) fixed_mtu: Option<u16>,
 }
 
-impl Default for PathSettings {
-    fn default() -> Self {
+impl PathSettings {
+    /// Those of a failover policy.
+    fn of(failover: &FailoverChoice) -> Self {
+        let (limits, pf_threshold) = match failover {
+            FailoverChoice::Rfc9260(limits) => (limits, 0),
+            FailoverChoice::PotentiallyFailed(both) => (&both.limits, both.unsuspicious_errors),
+            FailoverChoice::FastFailover(fast) => (&fast.errors.limits, fast.errors.unsuspicious_errors),
+        };
         Self {
             has_heartbeats: true,
-            heartbeat_interval: 30_000,
-            max_retransmissions: 5,
-            pf_threshold: 0,
+            heartbeat_interval: milliseconds(limits.heartbeat_interval),
+            max_retransmissions: limits.max_retransmissions,
+            pf_threshold,
             fixed_mtu: None,
         }
     }
@@ -156,7 +162,7 @@ impl Default for Settings {
             interleave: 1,
             partial_delivery_point: None,
             sack: None,
-            path: PathSettings::default(),
+            path: PathSettings::of(&policies.failover),
             exposes_pf: true,
             peer_udp_port: None,
             authenticated_chunks: Vec::new(),
@@ -236,7 +242,7 @@ impl Settings {
             ("add-ip", on(self.changes_addresses).to_owned()),
             ("ecn", on(self.ecn).to_owned()),
         ];
-        let (path, new) = (self.path, PathSettings::default());
+        let (path, new) = (self.path, PathSettings::of(&recipe.failover));
         if path.max_retransmissions != new.max_retransmissions {
             wanted.push(("failover.max-retrans", path.max_retransmissions.to_string()));
         }
@@ -309,6 +315,29 @@ pub(super) fn milliseconds(time: Duration) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn path_settings_are_those_of_the_failover_policy() {
+        let mut recipe = PolicyRecipe::default();
+        for (failover, pf_threshold) in [("rfc9260", 0), ("potentially-failed", 1), ("fast-failover", 1)] {
+            recipe.set("failover", failover).unwrap();
+            recipe.set("failover.max-retrans", "2").unwrap();
+            recipe.set("failover.heartbeat", "5s").unwrap();
+            if pf_threshold > 0 {
+                recipe.set("failover.pfmr", "1").unwrap();
+            }
+            let path = PathSettings::of(&recipe.failover);
+            let wanted = (2, 5_000, pf_threshold);
+            assert_eq!(
+                (
+                    path.max_retransmissions,
+                    path.heartbeat_interval,
+                    path.pf_threshold
+                ),
+                wanted
+            );
+        }
+    }
 
     #[test]
     fn all_policies_of_settings_exist() {
