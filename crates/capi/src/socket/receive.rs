@@ -222,8 +222,11 @@ impl Socket {
                 if !peeks {
                     self.advance(reader, &member, &mut inbox, received.flags & libc::MSG_EOR != 0);
                     drop(inbox);
-                    let next = lock(&member.settings).receives_nxtinfo;
-                    let next = if next { self.look_ahead(reader) } else { None };
+                    let next = if received.told.nxtinfo {
+                        self.look_ahead(reader)
+                    } else {
+                        None
+                    };
                     return Ok(Some(Received { next, ..received }));
                 }
                 return Ok(Some(received));
