@@ -43,6 +43,11 @@ impl<T> Deref for Found<T> {
     }
 }
 
+/// Whether a descriptor is ours, created here or inherited.
+pub(crate) fn contains(fd: RawFd) -> bool {
+    kind(fd).is_some_and(|kind| kind.load(Ordering::Acquire) != FOREIGN)
+}
+
 /// The socket of a descriptor; `None` if it is not ours.
 ///
 /// # Errors

@@ -53,7 +53,7 @@ pub(super) use named;
 macro_rules! unless_ours {
     ($name:ident ( $fd:ident : $fd_kind:ty, $($value:ident : $kind:ty),* ) -> $result:ty) => {
         static NEXT: $crate::ffi::next::Next = $crate::ffi::next::named!($name);
-        if $crate::table::find($fd).is_none()
+        if !$crate::table::contains($fd)
             && let Some(address) = NEXT.find()
         {
             let function: unsafe extern "C-unwind" fn($fd_kind, $($kind),*) -> $result =

@@ -261,7 +261,7 @@ fn passes_ours(message: *const msghdr) -> bool {
     control.is_ok_and(|control| {
         ancillary::passed_descriptors(control)
             .iter()
-            .any(|fd| table::find(*fd).is_some())
+            .any(|fd| table::contains(*fd))
     })
 }
 
@@ -369,7 +369,7 @@ fn each(
 
 /// Whether one of the descriptors is ours: data does not pass through the socket pair, so the kernel cannot move it.
 fn is_ours(descriptors: [c_int; 2]) -> bool {
-    descriptors.iter().any(|fd| table::find(*fd).is_some())
+    descriptors.iter().any(|fd| table::contains(*fd))
 }
 
 /// Refused: programs read and write instead.
