@@ -184,14 +184,13 @@ pub(super) fn put(
     if !passed.is_empty() {
         ancillary.push(SendAncillaryMessage::ScmRights(passed));
     }
-    // A stream takes the first bytes as a whole.
-    sendmsg(
-        channel.as_fd(),
-        &[IoSlice::new(&length)],
-        &mut ancillary,
-        SendFlags::NOSIGNAL,
-    )?;
-    (&mut &*channel).write_all(message)?;
+    let both = [IoSlice::new(&length), IoSlice::new(message)];
+    // A stream takes the length as a whole, and perhaps not all of a long message.
+    let sent = sendmsg(channel.as_fd(), &both, &mut ancillary, SendFlags::NOSIGNAL)?;
+    let rest = message
+        .get(sent.saturating_sub(length.len())..)
+        .unwrap_or_default();
+    (&mut &*channel).write_all(rest)?;
     Ok(())
 }
 
