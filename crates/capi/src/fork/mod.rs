@@ -39,7 +39,7 @@ thread_local! {
 
 /// What a fork needs.
 struct Prepared {
-    /// Nobody closes a channel during the fork.
+    /// Nobody opens or closes a channel during the fork: the child would have ends that it does not know.
     served: MutexGuard<'static, Vec<RawFd>>,
     /// For the sockets of this process: both ends, and the sockets by number.
     own: Option<(UnixStream, UnixStream, BTreeMap<i32, Arc<Socket>>)>,
@@ -59,6 +59,7 @@ fn channel() -> Result<(UnixStream, UnixStream), Errno> {
 /// The process is about to fork.
 pub(crate) fn before() {
     let process = Process::current();
+    let served = lock(&SERVED);
     let sockets: BTreeMap<i32, Arc<Socket>> = table::all_ours();
     let own = if sockets.is_empty() { None } else { channel().ok() };
     let own = own.map(|(ours, theirs)| {
@@ -66,7 +67,6 @@ pub(crate) fn before() {
         (ours, theirs, sockets)
     });
     let inherited = process.inherited().and_then(Inherited::for_child);
-    let served = lock(&SERVED);
     PREPARED.set(Some(Prepared {
         served,
         own,
@@ -76,12 +76,13 @@ pub(crate) fn before() {
 
 /// The process has forked, or failed to.
 pub(crate) fn after_in_parent() {
-    let Some(Prepared { served, own, .. }) = PREPARED.take() else {
+    let Some(Prepared { mut served, own, .. }) = PREPARED.take() else {
         return;
     };
-    drop(served);
     if let Some((ours, theirs, sockets)) = own {
         drop(theirs);
+        served.push(ours.as_raw_fd());
+        drop(served);
         serve::start(ours, sockets);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use super::call::{self, Call};
 use super::{channel, served, serving};
@@ -22,14 +22,24 @@ type Sockets = BTreeMap<i32, Arc<Socket>>;
 /// An answer, and a descriptor for the child.
 type Given = Result<(Vec<u8>, Option<OwnedFd>), Errno>;
 
-/// Serves a child in a thread of its own until the child ends.
+/// Serves a child by a channel that was entered, in a thread of its own, until the child ends. If there is no thread, calls of the child fail.
 pub(super) fn start(channel: UnixStream, sockets: Sockets) {
-    serving(&channel);
+    let (give, given) = mpsc::channel();
     // Signals are for the threads of the program.
-    let _ = ffi::hooks::without_signals(|| {
+    let started = ffi::hooks::without_signals(|| {
         let thread = std::thread::Builder::new().name("anabranch child".into());
-        thread.spawn(move || serve(channel, sockets))
+        thread.spawn(move || {
+            if let Ok((channel, sockets)) = given.recv() {
+                serve(channel, sockets);
+            }
+        })
     });
+    if started.is_err() {
+        served(channel);
+        sockets.values().for_each(|socket| socket.remove_descriptor());
+        return;
+    }
+    let _ = give.send((channel, sockets));
 }
 
 fn serve(channel: UnixStream, mut sockets: Sockets) {
@@ -55,6 +65,7 @@ fn serve(channel: UnixStream, mut sockets: Sockets) {
 fn answer(sockets: &mut Sockets, next: &mut i32, number: i32, call: Call) -> Given {
     if call == Call::Fork {
         let (ours, theirs) = channel()?;
+        serving(&ours);
         sockets.values().for_each(|socket| socket.add_descriptor());
         start(ours, sockets.clone());
         return Ok((Vec::new(), Some(theirs.into())));
