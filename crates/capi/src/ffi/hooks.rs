@@ -23,14 +23,17 @@ pub(crate) fn register() {
 }
 
 extern "C" fn prepare() {
+    let _uncancelled = Uncancelled::new();
     fork::before();
 }
 
 extern "C" fn parent() {
+    let _uncancelled = Uncancelled::new();
     fork::after_in_parent();
 }
 
 extern "C" fn child() {
+    let _uncancelled = Uncancelled::new();
     process::forked();
 }
 
