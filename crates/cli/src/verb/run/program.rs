@@ -41,31 +41,40 @@ pub(super) fn cannot_run(path: &Path, reason: &str) -> Failure {
 
 /// Refuses programs into which the dynamic linker would not load the library, silently.
 pub(super) fn check(path: &Path) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| cannot_run(path, &error.to_string());
-    let metadata = fs::metadata(path).map_err(failed)?;
-    let is_set_id = metadata.mode() & 0o6000 != 0;
-    if is_set_id && metadata.uid() != rustix::process::geteuid().as_raw() {
-        let reason = "it is set-user-ID or set-group-ID, and the system preloads nothing into such programs; \
-                      run it as its owner, or a copy of it without these bits";
+    let metadata = fs::metadata(path).map_err(|error| cannot_run(path, &error.to_string()))?;
+    let has = |bit: u32| metadata.mode() & bit != 0;
+    let changes_user = has(0o4000) && metadata.uid() != rustix::process::geteuid().as_raw();
+    let changes_group = has(0o2000) && metadata.gid() != rustix::process::getegid().as_raw();
+    let has_capabilities = rustix::fs::getxattr(path, "security.capability", &mut [0_u8; 64][..]).is_ok();
+    let gains_capabilities = has_capabilities && !rustix::process::getuid().is_root();
+    if changes_user || changes_group || gains_capabilities {
+        let reason = "it is set-user-ID or set-group-ID or has capabilities, and the system preloads nothing into such programs; \
+                      run a copy of it without them";
         return Err(cannot_run(path, reason));
     }
-    let mut head = Vec::new();
-    let file = File::open(path).map_err(failed)?;
-    file.take(HEAD).read_to_end(&mut head).map_err(failed)?;
+    let head = beginning(path)?;
     if let Some(line) = head.strip_prefix(b"#!") {
         let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let interpreter = line
-            .trim_ascii()
-            .split(|byte| *byte == b' ')
-            .next()
-            .unwrap_or_default();
-        let interpreter = Path::new(OsStr::from_bytes(interpreter));
-        let mut head = Vec::new();
-        let file = File::open(interpreter).map_err(|error| cannot_run(interpreter, &error.to_string()))?;
-        file.take(HEAD).read_to_end(&mut head).map_err(failed)?;
-        return refusal(&head).map_or(Ok(()), |reason| Err(cannot_run(interpreter, reason)));
+        let mut words = line.trim_ascii().split(u8::is_ascii_whitespace);
+        let interpreter = Path::new(OsStr::from_bytes(words.next().unwrap_or_default()));
+        return preloadable(interpreter, &beginning(interpreter)?);
     }
-    refusal(&head).map_or(Ok(()), |reason| Err(cannot_run(path, reason)))
+    preloadable(path, &head)
+}
+
+/// The beginning of a file.
+fn beginning(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+    match read {
+        Ok(_) => Ok(head),
+        Err(error) => Err(cannot_run(path, &error.to_string())),
+    }
+}
+
+/// Refuses an executable that begins so, if the library cannot be preloaded into it.
+fn preloadable(path: &Path, head: &[u8]) -> Result<(), Failure> {
+    refusal(head).map_or(Ok(()), |reason| Err(cannot_run(path, reason)))
 }
 
 /// Why the library cannot be preloaded into an executable that begins so.
