@@ -13,7 +13,7 @@ use rustix::net::{
 use crate::address;
 use crate::errno::Errno;
 use crate::layout::{Build, Fields, Info};
-use crate::socket::{Received, Request, Told};
+use crate::socket::{Init, Received, Request, Told};
 
 /// What a child asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -108,11 +108,15 @@ impl Call {
     }
 }
 
-/// Further addresses of a peer, and `SCTP_INIT`, are for new associations, which a child cannot set up on a socket of its parent.
+/// A request, whose addresses of the peer become one list.
 fn write_request(build: Build, request: &Request) -> Build {
-    let build = build.u8(u8::try_from(request.to.len()).unwrap_or(u8::MAX));
-    let addresses = request.to.iter().take(u8::MAX.into());
-    let build = addresses.fold(build, |build, to| build.storage(&address::write(*to, false)));
+    let remotes = request.remotes();
+    let build = build.u32(u32::try_from(remotes.len()).unwrap_or(u32::MAX));
+    let build = remotes.into_iter().fold(build, |build, remote| {
+        build.storage(&address::write(remote, false))
+    });
+    let init = request.init.map(Init::bytes);
+    let build = build.u8(init.is_some().into()).bytes(&init.unwrap_or_default());
     let build = build
         .u8(request.info.is_some().into())
         .bytes(&request.info.unwrap_or_default().sndrcv());
@@ -128,8 +132,11 @@ fn write_request(build: Build, request: &Request) -> Build {
 
 fn read_request(fields: &mut Fields<'_>) -> Result<Request, Errno> {
     let mut request = Request::default();
-    for _ in 0..fields.u8()? {
+    for _ in 0..fields.u32()? {
         request.to.extend(fields.storage()?);
+    }
+    if fields.u8()? != 0 {
+        request.init = Some(Init::read(fields.bytes(8)?)?);
     }
     let has_info = fields.u8()? != 0;
     let info = Info::of_sndrcv(fields.bytes(32)?)?;
@@ -243,6 +250,7 @@ mod tests {
             }),
             reliability: Some((0x20, 4)),
             key: Some(2),
+            init: Some(Init::read(&[1; 8]).unwrap()),
             ..Request::default()
         };
         for call in [

@@ -32,6 +32,17 @@ pub(crate) struct Request {
     pub(crate) init: Option<Init>,
 }
 
+impl Request {
+    /// Where to: all addresses that the program names. Without the first, the further ones have no port.
+    pub(crate) fn remotes(&self) -> Vec<SocketAddr> {
+        let Some(first) = self.to.first() else {
+            return Vec::new();
+        };
+        let more = self.more.iter().map(|ip| SocketAddr::new(*ip, first.port()));
+        self.to.iter().copied().chain(more).collect()
+    }
+}
+
 /// A gate that a call has passed. When the call is over, the gate lets further ones pass.
 #[derive(Debug)]
 pub(super) struct Passed(Option<Arc<Mirror>>);
@@ -97,15 +108,14 @@ impl Socket {
             return self.only_member().ok_or(Errno(libc::ENOTCONN));
         }
         let id = request.info.map_or(0, |info| info.assoc);
-        let Some(first) = request.to.first() else {
+        let remotes = request.remotes();
+        if remotes.is_empty() {
             // As Linux: there is no such association any more.
             return match id {
                 0 => Err(Errno(libc::EINVAL)),
                 _ => self.member(id).map_err(|_| Errno(libc::EPIPE)),
             };
-        };
-        let mut remotes = request.to.clone();
-        remotes.extend(request.more.iter().map(|ip| SocketAddr::new(*ip, first.port())));
+        }
         let ends = SinfoFlags::EOF | SinfoFlags::ABORT;
         let may_begin = request.info.is_none_or(|info| info.flags & ends == 0);
         self.member_or_new(&remotes, may_begin, request.init)
