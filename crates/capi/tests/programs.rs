@@ -2,29 +2,14 @@
 #![cfg(test)]
 #![cfg(target_os = "linux")]
 
-use std::path::{Path, PathBuf};
+#[expect(dead_code, reason = "the tests of unmodified programs use the rest")]
+#[path = "unmodified/harness.rs"]
+mod harness;
+
+use std::path::Path;
 use std::process::{Command, Output};
 
-/// The library, beside the folder of this test.
-fn library() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let library = test.with_file_name("libanabranch_sctp.so");
-    assert!(library.is_file(), "{} is missing", library.display());
-    library
-}
-
-/// Whether a file or program that the test needs is there. If not, the test is skipped with a message, except in CI.
-fn has(path: &str) -> bool {
-    let found = Path::new(path).exists();
-    if !found {
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "{path} is missing: run scripts/setup"
-        );
-        eprintln!("skipped: {path} is missing: run scripts/setup");
-    }
-    found
-}
+use harness::{has, library};
 
 fn run(program: &mut Command) -> Output {
     program.env("LD_PRELOAD", library()).output().unwrap()

@@ -1,7 +1,7 @@
 //! Programs of lksctp-tools.
 
 use std::io::Write as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::harness::{Running, has, port, program, run};
 
@@ -13,6 +13,17 @@ fn checksctp_finds_sctp() {
     }
 }
 
+/// A program that listens, and writes lines as they come.
+fn listening(name: &str, port: &str) -> Command {
+    program("stdbuf", ["-oL", name, "-H", "127.0.0.1", "-P", port, "-l"])
+}
+
+/// A program that sends to one that listens.
+fn sending(name: &str, (from, to): (&str, &str), options: &[&str]) -> Command {
+    let ends = ["-H", "127.0.0.1", "-P", from, "-h", "127.0.0.1", "-p", to, "-s"];
+    program(name, [&ends[..], options].concat())
+}
+
 /// A hundred repetitions of a few messages of various lengths.
 #[test]
 fn sctp_test_sends() {
@@ -20,26 +31,11 @@ fn sctp_test_sends() {
         return;
     }
     let (server_port, client_port) = (port(), port());
-    let mut listening = program(
-        "stdbuf",
-        ["-oL", "sctp_test", "-H", "127.0.0.1", "-P", &server_port, "-l"],
-    );
-    let server = Running::serve(&mut listening, &server_port);
-    let told = run(&mut program(
+    let server = Running::serve(&mut listening("sctp_test", &server_port), &server_port);
+    let told = run(&mut sending(
         "sctp_test",
-        [
-            "-H",
-            "127.0.0.1",
-            "-P",
-            &client_port,
-            "-h",
-            "127.0.0.1",
-            "-p",
-            &server_port,
-            "-s",
-            "-x",
-            "100",
-        ],
+        (&client_port, &server_port),
+        &["-x", "100"],
     ));
     let sent = told.matches("sendmsg(").count();
     assert!(sent >= 100, "{told}");
@@ -56,27 +52,10 @@ fn sctp_darn_sends_and_receives() {
         return;
     }
     let (server_port, client_port) = (port(), port());
-    let mut listening = program(
-        "stdbuf",
-        ["-oL", "sctp_darn", "-H", "127.0.0.1", "-P", &server_port, "-l"],
-    );
+    let mut listening = listening("sctp_darn", &server_port);
     // It listens until its input ends.
     let server = Running::serve(listening.stdin(Stdio::piped()), &server_port);
-    let mut sending = program(
-        "sctp_darn",
-        [
-            "-H",
-            "127.0.0.1",
-            "-P",
-            &client_port,
-            "-h",
-            "127.0.0.1",
-            "-p",
-            &server_port,
-            "-s",
-            "-I",
-        ],
-    );
+    let mut sending = sending("sctp_darn", (&client_port, &server_port), &["-I"]);
     let mut client = sending.stdin(Stdio::piped()).spawn().unwrap();
     client
         .stdin
