@@ -139,10 +139,12 @@ pub(crate) fn remove(fd: RawFd) {
     }
 }
 
-/// The process has forked, and this is the child.
+/// The process has forked, and this is the child, which has one thread. Memory that has no descriptor of ours stays shared.
 pub(crate) fn inherit() {
     for kind in &KINDS {
-        let _ = kind.compare_exchange(OURS, INHERITED, Ordering::AcqRel, Ordering::Relaxed);
+        if kind.load(Ordering::Acquire) == OURS {
+            kind.store(INHERITED, Ordering::Release);
+        }
     }
 }
 
