@@ -154,7 +154,13 @@ pub(crate) fn all_ours() -> BTreeMap<RawFd, Arc<Socket>> {
     ours().filter_map(socket).collect()
 }
 
-/// All descriptors of this process.
+/// All descriptors that are ours, created here or inherited.
+pub(crate) fn all() -> impl Iterator<Item = RawFd> {
+    let numbers = (0..).zip(&KINDS).map(|(fd, _)| fd);
+    numbers.filter(|fd| contains(*fd))
+}
+
+/// All descriptors that were created here.
 pub(crate) fn ours() -> impl Iterator<Item = RawFd> {
     let is_ours = |(_, kind): &(RawFd, &AtomicU8)| kind.load(Ordering::Acquire) == OURS;
     (0..).zip(&KINDS).filter(is_ours).map(|(fd, _)| fd)

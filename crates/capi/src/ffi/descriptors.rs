@@ -102,7 +102,7 @@ fn put_length(to: usize, length: usize) -> Result<(), Errno> {
 #[unsafe(no_mangle)]
 extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
     if flags == 0 {
-        table::ours()
+        table::all()
             .filter(|fd| (first..=last).contains(&fd.cast_unsigned()))
             .for_each(table::remove);
     }
