@@ -60,8 +60,12 @@ impl PathSettings {
     fn of(failover: &FailoverChoice) -> Self {
         let (limits, pf_threshold) = match failover {
             FailoverChoice::Rfc9260(limits) => (limits, 0),
-            FailoverChoice::PotentiallyFailed(both) => (&both.limits, both.unsuspicious_errors),
-            FailoverChoice::FastFailover(fast) => (&fast.errors.limits, fast.errors.unsuspicious_errors),
+            FailoverChoice::PotentiallyFailed(parameters) => {
+                (&parameters.limits, parameters.unsuspicious_errors)
+            }
+            FailoverChoice::FastFailover(parameters) => {
+                (&parameters.errors.limits, parameters.errors.unsuspicious_errors)
+            }
         };
         Self {
             has_heartbeats: true,
