@@ -1,7 +1,8 @@
 //! State of this process: the sockets, and the thread that drives them. What happens at fork and at exit?
 //!
 //! The thread starts with the first socket that needs it. After a fork, the child begins with empty state, because threads of the
-//! parent may hold its locks; `fork` says what it can do with its parent's sockets. At exit, associations that are closed but not yet shut down have some time to deliver their data.
+//! parent may hold its locks; `fork` says what it can do with its parent's sockets. At exit, associations that are closed but not yet
+//! shut down have some time to deliver their data.
 
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
