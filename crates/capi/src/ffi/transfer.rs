@@ -37,20 +37,23 @@ fn receive_into(socket: &Handle, buffers: &[iovec], flags: c_int) -> Result<Rece
 }
 
 /// Makes a call again and again until it has something to receive or accept, and waits in between unless the descriptor or `flags`
-/// forbid it. `None` if the descriptor is not ours. The thread can be cancelled while it waits: nothing is held then.
+/// forbid it. `None` if the descriptor is not ours. The thread can be cancelled while it waits: nothing is held then, so another thread
+/// may have closed the descriptor afterwards.
 pub(super) fn when_readable<T>(
     fd: c_int,
     flags: c_int,
     mut call: impl FnMut(&Handle) -> Result<T, Errno>,
 ) -> Option<Result<T, Errno>> {
+    let mut found = table::find(fd)?;
     loop {
-        match table::find(fd)?.and_then(|socket| call(&socket)) {
+        match found.and_then(|socket| call(&socket)) {
             Err(Errno(libc::EAGAIN)) if flags & libc::MSG_DONTWAIT == 0 && !hooks::is_nonblocking(fd) => {}
             result => return Some(result),
         }
         if let Err(error) = hooks::wait_readable(fd) {
             return Some(Err(error));
         }
+        found = table::find(fd).unwrap_or(Err(Errno(libc::EBADF)));
     }
 }
 
