@@ -66,6 +66,8 @@ pub struct PathAck {
     /// The newly acknowledged chunk sent last among those sent only once: an unambiguous RTT sample (Karn's algorithm,
     /// RFC 9260 §6.3.1 C5).
     pub rtt_sample: Option<SentOnce>,
+    /// Newly acknowledged chunks that were sent only once.
+    pub sent_once_chunks: u32,
     /// When the newly acknowledged chunk sent first among those sent only once was sent. Where packets overtake one another,
     /// `rtt_sample` is that of a fast packet and this that of a slow one.
     pub earliest_sent_once: Option<Instant>,
@@ -93,6 +95,7 @@ impl PathAck {
             latest_send_number: None,
             latest_sent_at: None,
             rtt_sample: None,
+            sent_once_chunks: 0,
             earliest_sent_once: None,
             rtt_probe: None,
             in_order_since: None,
@@ -104,7 +107,34 @@ impl PathAck {
     #[must_use]
     pub fn round_trip_times(&self, now: Instant) -> [Option<Duration>; 2] {
         let shortest = self.rtt_sample.map(|newest| now - newest.sent_at);
-        let earliest = self.earliest_sent_once.filter(|_| self.newly_acked_chunks > 1);
+        let earliest = self.earliest_sent_once.filter(|_| self.sent_once_chunks > 1);
         [shortest, earliest.map(|sent_at| now - sent_at)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_chunk_sent_once_gives_one_round_trip_time() {
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        let mut ack = PathAck::new(PathId(0), 0);
+        ack.rtt_sample = Some(SentOnce {
+            sent_at: at(10),
+            tsn: UnwrappedTsn(1),
+        });
+        ack.earliest_sent_once = Some(at(10));
+        // The other one was retransmitted.
+        ack.newly_acked_chunks = 2;
+        ack.sent_once_chunks = 1;
+        assert_eq!(
+            ack.round_trip_times(at(30)),
+            [Some(Duration::from_millis(20)), None]
+        );
+        ack.earliest_sent_once = Some(at(5));
+        ack.sent_once_chunks = 2;
+        let both = [20, 25].map(|millis| Some(Duration::from_millis(millis)));
+        assert_eq!(ack.round_trip_times(at(30)), both);
     }
 }

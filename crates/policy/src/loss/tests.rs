@@ -320,6 +320,7 @@ fn rack_with_variation_counts_both_chunks_of_a_sack() {
     for number in 1..=500 {
         let mut ack = PathAck::new(PathId(0), 0);
         ack.newly_acked_chunks = 2;
+        ack.sent_once_chunks = 2;
         ack.latest_send_number = Some(SendNumber(number));
         ack.latest_sent_at = Some(at(number));
         ack.rtt_sample = Some(SentOnce {
@@ -348,6 +349,7 @@ fn reordering_after_ack(loss: &mut ReorderingAware, earliest: u64, latest: u64, 
         sent_at: at(latest),
         tsn: tsn(latest),
     });
+    ack.sent_once_chunks = ack.newly_acked_chunks;
     ack.earliest_sent_once = Some(at(earliest));
     loss.on_ack(&sack(&[ack]), &[healthy(0)], at(now));
 }

@@ -269,6 +269,7 @@ impl ControlBlock {
                 sent_at,
                 tsn: UnwrappedTsn(self.scoreboard.first()),
             });
+            ack.sent_once_chunks = u32::from(changes.sample.is_some());
             ack.earliest_sent_once = changes.sample;
         }
         ack.in_order_since = changes.in_order_since;

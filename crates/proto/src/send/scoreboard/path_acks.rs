@@ -92,6 +92,7 @@ pub(super) fn add(ack: &mut PathAck, sent: &Sent, how: Acknowledgement) {
             tsn: how.tsn,
         });
         ack.rtt_sample = ack.rtt_sample.max(sample);
+        ack.sent_once_chunks += 1;
         let earliest = ack.earliest_sent_once.unwrap_or(sent.sent_at);
         ack.earliest_sent_once = Some(earliest.min(sent.sent_at));
         if sent.proof == Proof::Probe {

@@ -337,6 +337,7 @@ fn count(ack: &mut PathAck, entry: &Entry, by_cumulative: bool, headed: bool) {
             sent_at: entry.sent_at,
             tsn: entry.tsn,
         }));
+        ack.sent_once_chunks += 1;
         let earliest = ack.earliest_sent_once.unwrap_or(entry.sent_at);
         ack.earliest_sent_once = Some(earliest.min(entry.sent_at));
     }
