@@ -200,7 +200,13 @@ impl DataChannels {
         let message = message.ok_or(OpenError::TooLong)?;
         let stream = self.free.take(&self.channels, self.streams);
         let stream = stream.ok_or(OpenError::NoStream)?;
-        let id = self.insert(stream, Origin::Local, options, Stage::Opening);
+        let id = self.insert(
+            stream,
+            Origin::Local,
+            options,
+            Stage::Opening,
+            LateReports::default(),
+        );
         self.send_dcep(stream, message);
         Ok(id)
     }
@@ -219,7 +225,13 @@ impl DataChannels {
         if stream.0 >= self.streams || self.channels.contains_key(&stream) {
             return Err(OpenError::StreamInUse);
         }
-        Ok(self.insert(stream, Origin::Negotiated, options, Stage::Open))
+        Ok(self.insert(
+            stream,
+            Origin::Negotiated,
+            options,
+            Stage::Open,
+            LateReports::default(),
+        ))
     }
 
     //= rfc8831 6.6-1, 6.6-2, 6.6-3
@@ -306,6 +318,7 @@ impl DataChannels {
         origin: Origin,
         options: ChannelOptions,
         stage: Stage,
+        late: LateReports,
     ) -> ChannelId {
         let number = self.next_number;
         self.next_number = number.wrapping_add(1);
@@ -318,7 +331,7 @@ impl DataChannels {
             origin,
             options,
             stage,
-            late: LateReports::default(),
+            late,
         };
         self.channels.insert(stream, channel);
         ChannelId { stream, number }

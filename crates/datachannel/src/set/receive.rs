@@ -66,13 +66,17 @@ impl DataChannels {
         self.finish(stream);
         let text = self.peer_text.saturating_add(options.text_bytes());
         if text > self.limits.max_text {
+            self.insert(
+                stream,
+                Origin::Nobody,
+                ChannelOptions::new(""),
+                Stage::Opening,
+                late,
+            );
             return Err(Violation::TooMuchText);
         }
         self.peer_text = text;
-        let id = self.insert(stream, Origin::Peer, options, Stage::Open);
-        if let Some(channel) = self.channels.get_mut(&stream) {
-            channel.late = late;
-        }
+        let id = self.insert(stream, Origin::Peer, options, Stage::Open, late);
         if let Some(ack) = DcepMessage::Ack.encode() {
             self.send_dcep(stream, ack);
         }
@@ -123,7 +127,14 @@ impl DataChannels {
         if self.channels.contains_key(&stream) {
             self.begin_closing(stream, CloseCause::Violation(violation), false);
         } else if stream.0 < self.streams {
-            self.insert(stream, Origin::Nobody, ChannelOptions::new(""), Stage::Opening);
+            let none = LateReports::default();
+            self.insert(
+                stream,
+                Origin::Nobody,
+                ChannelOptions::new(""),
+                Stage::Opening,
+                none,
+            );
             self.begin_closing(stream, CloseCause::Violation(violation), false);
         }
     }

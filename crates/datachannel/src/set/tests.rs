@@ -553,6 +553,45 @@ fn labels_of_the_peer_are_limited_in_total() {
     pair.open(ChannelOptions::new("12345678"));
 }
 
+/// The client has reset its stream, and its next OPEN overtakes the report of that.
+#[test]
+fn late_reset_of_the_previous_channel_is_not_that_of_a_refused_one() {
+    let limits = Limits {
+        max_text: 10,
+        ..Limits::default()
+    };
+    let mut pair = Pair::new();
+    pair.server = End::new(Role::Server, limits);
+    let (_, theirs) = pair.open(ChannelOptions::new("12345678"));
+    pair.server.channels.close(theirs);
+    pair.server.act();
+    let first = pair.server.resets.pop_front().expect("a reset");
+    pair.client.channels.handle_inbound_reset(&first);
+    pair.server.channels.handle_outbound_reset(&first, true);
+    pair.client.act();
+    let answer = pair
+        .client
+        .resets
+        .pop_front()
+        .expect("a reset of the other stream");
+    pair.client.channels.handle_outbound_reset(&answer, true);
+    pair.client
+        .channels
+        .open(ChannelOptions::new("12345678901"))
+        .expect("the same stream");
+    pair.deliver();
+    pair.server.channels.handle_inbound_reset(&answer);
+    let refusal = pair.server.resets.pop_front().expect("the label is too long");
+    pair.server.channels.handle_outbound_reset(&refusal, true);
+    assert!(
+        !pair.server.channels.is_empty(),
+        "the client has not reset its stream again"
+    );
+    pair.client.channels.handle_inbound_reset(&refusal);
+    pair.reset();
+    assert!(pair.server.channels.is_empty());
+}
+
 #[test]
 fn long_messages_are_joined_or_refused() {
     let mut pair = Pair::new();
