@@ -69,8 +69,8 @@ impl DataChannels {
     ///
     /// See [`OpenError`].
     pub fn open(&self, options: ChannelOptions) -> Result<DataChannel, OpenError> {
-        let opened = self.association.with_channels(|board, association| {
-            board.open(options, association, datachannel::DataChannels::open)
+        let opened = self.association.with_channels(|controller, association| {
+            controller.open(options, association, datachannel::DataChannels::open)
         });
         self.handle(opened.unwrap_or(Err(OpenError::NoStream)))
     }
@@ -85,8 +85,8 @@ impl DataChannels {
         stream: StreamId,
         options: ChannelOptions,
     ) -> Result<DataChannel, OpenError> {
-        let opened = self.association.with_channels(|board, association| {
-            board.open(options, association, |channels, options| {
+        let opened = self.association.with_channels(|controller, association| {
+            controller.open(options, association, |channels, options| {
                 channels.open_negotiated(stream, options)
             })
         });
@@ -98,7 +98,7 @@ impl DataChannels {
         let accepted = until(&self.acceptable, || {
             let accepted = self
                 .association
-                .with_channels(|board, association| board.accept(association));
+                .with_channels(|controller, association| controller.accept(association));
             match accepted {
                 Some(Ok(Some(parts))) => Some(Some(parts)),
                 Some(Ok(None)) => None,
@@ -113,7 +113,7 @@ impl DataChannels {
     /// by default.
     pub fn set_max_message(&self, bytes: usize) {
         self.association
-            .with_channels(|board, _| board.set_max_sent(bytes));
+            .with_channels(|controller, _| controller.set_max_sent(bytes));
     }
 
     /// The association.
@@ -184,7 +184,9 @@ impl DataChannel {
     /// Its state.
     #[must_use]
     pub fn state(&self) -> ChannelState {
-        let state = self.0.act(|handle, board, _| board.state(handle.parts.id));
+        let state = self
+            .0
+            .act(|handle, controller, _| controller.state(handle.parts.id));
         state.unwrap_or(ChannelState::Closed)
     }
 
@@ -197,11 +199,11 @@ impl DataChannel {
         let id = self.0.parts.id;
         until(&self.0.parts.changed, || {
             self.0
-                .act(|_, board, _| match board.state(id) {
+                .act(|_, controller, _| match controller.state(id) {
                     ChannelState::Connecting => None,
                     ChannelState::Open => Some(Ok(())),
                     ChannelState::Closing | ChannelState::Closed => {
-                        Some(Err(board.cause(id).unwrap_or(CloseCause::Association)))
+                        Some(Err(controller.cause(id).unwrap_or(CloseCause::Association)))
                     }
                 })
                 .unwrap_or(Some(Err(CloseCause::Association)))
@@ -261,7 +263,7 @@ impl DataChannel {
         until(&self.0.parts.changed, || {
             let next = self
                 .0
-                .act(|handle, board, association| board.receive(handle.parts.id, association));
+                .act(|handle, controller, association| controller.receive(handle.parts.id, association));
             match next {
                 Some(NextMessage::Message(payload)) => Some(Some(payload)),
                 Some(NextMessage::Wait) => None,
@@ -290,14 +292,14 @@ impl DataChannel {
     /// [`DataChannel::closed`] does.
     pub fn close(&self) {
         self.0
-            .act(|handle, board, association| board.close(handle.parts.id, association));
+            .act(|handle, controller, association| controller.close(handle.parts.id, association));
     }
 
     /// Waits until the channel is closed, by either end, and tells why.
     pub async fn closed(&self) -> CloseCause {
         let id = self.0.parts.id;
         until(&self.0.parts.changed, || {
-            let closed = self.0.act(|_, board, _| board.closed(id));
+            let closed = self.0.act(|_, controller, _| controller.closed(id));
             closed.unwrap_or(Some(CloseCause::Association))
         })
         .await
@@ -313,15 +315,16 @@ impl DataChannel {
 impl Handle {
     fn act<T>(
         &self,
-        act: impl FnOnce(&Self, &mut crate::driver::ChannelBoard, &mut anabranch_proto::Association) -> T,
+        act: impl FnOnce(&Self, &mut crate::driver::DataChannelController, &mut anabranch_proto::Association) -> T,
     ) -> Option<T> {
         self.association
-            .with_channels(|board, association| act(self, board, association))
+            .with_channels(|controller, association| act(self, controller, association))
     }
 
     /// Sends the message, unless the buffer is full.
     fn send(&self, payload: &mut Option<Payload>) -> Result<(), ChannelSendError> {
-        let sent = self.act(|handle, board, association| board.send(handle.parts.id, payload, association));
+        let sent = self
+            .act(|handle, controller, association| controller.send(handle.parts.id, payload, association));
         match sent {
             Some(Ok(())) => Ok(()),
             Some(Err(NotSent::Full)) => Err(ChannelSendError::Full),
@@ -338,6 +341,6 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.act(|handle, board, association| board.release(handle.parts.id, association));
+        self.act(|handle, controller, association| controller.release(handle.parts.id, association));
     }
 }

@@ -7,7 +7,7 @@ use anabranch_proto::{self as proto, CloseReason};
 use tokio::sync::Notify;
 
 use super::Association;
-use crate::driver::ChannelBoard;
+use crate::driver::DataChannelController;
 
 impl Association {
     /// Gives the association data channels, unless it has some. Returns what tells that one can be accepted.
@@ -22,7 +22,7 @@ impl Association {
     /// Acts on the data channels, and wakes those that wait for what comes of it.
     pub(crate) fn with_channels<T>(
         &self,
-        act: impl FnOnce(&mut ChannelBoard, &mut proto::Association) -> T,
+        act: impl FnOnce(&mut DataChannelController, &mut proto::Association) -> T,
     ) -> Option<T> {
         let acted = self.0.shared.command(|state| state.with_channels(self.0.id, act));
         let (result, wakes) = acted?;

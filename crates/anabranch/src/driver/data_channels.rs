@@ -27,7 +27,7 @@ const OVERHEAD: usize = size_of::<Payload>() + 32;
 
 /// The data channels of one association.
 #[derive(Debug)]
-pub(crate) struct ChannelBoard {
+pub(crate) struct DataChannelController {
     channels: DataChannels,
     entries: BTreeMap<ChannelId, Entry>,
     /// Channels that the peer has opened and nobody has accepted yet.
@@ -81,7 +81,7 @@ pub(crate) enum NotSent {
     Association(SendError),
 }
 
-impl ChannelBoard {
+impl DataChannelController {
     pub(crate) fn new(role: Role, limits: Limits) -> Self {
         Self {
             channels: DataChannels::new(role, limits),
@@ -451,8 +451,8 @@ mod tests {
 
     use super::*;
 
-    fn receive(board: &mut ChannelBoard, ppid: Ppid, payload: impl Into<bytes::Bytes>) {
-        board.take(ReceivedMessage {
+    fn receive(controller: &mut DataChannelController, ppid: Ppid, payload: impl Into<bytes::Bytes>) {
+        controller.take(ReceivedMessage {
             stream: StreamId(1),
             ppid,
             unordered: false,
@@ -462,30 +462,34 @@ mod tests {
     }
 
     /// Both ends reset the only stream.
-    fn close(board: &mut ChannelBoard) {
+    fn close(controller: &mut DataChannelController) {
         let streams = [StreamId(1)];
-        board.channels.handle_inbound_reset(&streams);
-        while board.channels.action().is_some() {
-            board.channels.action_done();
+        controller.channels.handle_inbound_reset(&streams);
+        while controller.channels.action().is_some() {
+            controller.channels.action_done();
         }
-        board.channels.handle_outbound_reset(&streams, true);
-        board.collect();
+        controller.channels.handle_outbound_reset(&streams, true);
+        controller.collect();
     }
 
     #[test]
     fn labels_of_closed_channels_that_nobody_accepts_are_limited() {
-        let mut board = ChannelBoard::new(Role::Client, Limits::default());
-        board.channels.set_streams(2, 2);
+        let mut controller = DataChannelController::new(Role::Client, Limits::default());
+        controller.channels.set_streams(2, 2);
         let options = ChannelOptions::new("x".repeat(60_000));
         let open = DcepMessage::Open(options).encode().expect("a short label");
         for count in 1..=3 {
-            receive(&mut board, ppid::DCEP, open.clone());
-            receive(&mut board, ppid::STRING, "unread");
-            close(&mut board);
-            assert_eq!(board.incoming.len(), count);
-            assert_eq!(board.unread, count * (60_000 + 6 + OVERHEAD));
+            receive(&mut controller, ppid::DCEP, open.clone());
+            receive(&mut controller, ppid::STRING, "unread");
+            close(&mut controller);
+            assert_eq!(controller.incoming.len(), count);
+            assert_eq!(controller.unread, count * (60_000 + 6 + OVERHEAD));
         }
-        while board.take_incoming().is_some() {}
-        assert_eq!(board.unread, 3 * (6 + OVERHEAD), "the messages can still be read");
+        while controller.take_incoming().is_some() {}
+        assert_eq!(
+            controller.unread,
+            3 * (6 + OVERHEAD),
+            "the messages can still be read"
+        );
     }
 }

@@ -24,7 +24,7 @@ use std::time::Duration;
 use anabranch_io::{IcmpKind, Incoming, Socket};
 use anabranch_proto::{self as proto, Transmit};
 pub(crate) use channels::Attempt;
-pub(crate) use data_channels::{ChannelBoard, ChannelParts, Next as NextMessage, NotSent};
+pub(crate) use data_channels::{ChannelParts, DataChannelController, Next as NextMessage, NotSent};
 #[cfg(target_os = "linux")]
 pub(crate) use follow::follow;
 pub(crate) use inbox::Looked;

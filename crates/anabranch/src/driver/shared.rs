@@ -16,7 +16,7 @@ use anabranch_types::{AssociationId, ChannelId, Instant};
 use tokio::sync::Notify;
 
 use super::channels::Channels;
-use super::data_channels::ChannelBoard;
+use super::data_channels::DataChannelController;
 use super::inbox::Looked;
 use super::seal::Seal;
 use super::signals::{Signals, Wake, Wakings};
@@ -124,7 +124,7 @@ struct Tracked {
     /// Free space in the send buffer at which writers are woken.
     comfortable_room: u64,
     /// Its data channels, which receive all its messages.
-    board: Option<Box<ChannelBoard>>,
+    controller: Option<Box<DataChannelController>>,
 }
 
 /// Free space at which it is worth waking writers. More would be costly: where the buffer limits what is sent, nearly all of
@@ -229,7 +229,7 @@ impl State {
             return;
         };
         tracked.owner = Owner::Nobody;
-        tracked.board = None;
+        tracked.controller = None;
         if tracked.signals.ended().is_some() {
             self.forgettable.push(id);
         } else if let Some(mut association) = self.core.association_mut(id) {
@@ -313,13 +313,13 @@ impl State {
         let Some(Tracked {
             signals,
             owner,
-            board,
+            controller,
             ..
         }) = self.associations.get(&id)
         else {
             return false;
         };
-        if board.is_some() {
+        if controller.is_some() {
             return false;
         }
         let mut association = self.core.association_mut(id);
@@ -340,20 +340,20 @@ impl State {
     ) -> Option<Arc<Notify>> {
         let tracked = self.associations.get_mut(&id)?;
         let mut association = self.core.association_mut(id)?;
-        if let Some(board) = &tracked.board {
-            return Some(board.acceptable());
+        if let Some(controller) = &tracked.controller {
+            return Some(controller.acceptable());
         }
-        let mut board = Box::new(ChannelBoard::new(role, limits));
-        board.learn_streams(&association);
+        let mut controller = Box::new(DataChannelController::new(role, limits));
+        controller.learn_streams(&association);
         while let Looked::Message(message) = tracked.signals.inbox.look(true) {
-            board.take(message);
+            controller.take(message);
         }
-        board.serve(&mut association);
+        controller.serve(&mut association);
         if let Some(reason) = tracked.signals.ended() {
-            board.on_event(&Event::Closed(reason.clone()), &mut association);
+            controller.on_event(&Event::Closed(reason.clone()), &mut association);
         }
-        let acceptable = board.acceptable();
-        tracked.board = Some(board);
+        let acceptable = controller.acceptable();
+        tracked.controller = Some(controller);
         Some(acceptable)
     }
 
@@ -361,12 +361,12 @@ impl State {
     pub(crate) fn with_channels<T>(
         &mut self,
         id: AssociationId,
-        act: impl FnOnce(&mut ChannelBoard, &mut Association) -> T,
+        act: impl FnOnce(&mut DataChannelController, &mut Association) -> T,
     ) -> Option<(T, Vec<Arc<Notify>>)> {
-        let board = self.associations.get_mut(&id)?.board.as_mut()?;
+        let controller = self.associations.get_mut(&id)?.controller.as_mut()?;
         let mut association = self.core.association_mut(id)?;
-        let result = act(board, &mut association);
-        Some((result, board.take_wakes()))
+        let result = act(controller, &mut association);
+        Some((result, controller.take_wakes()))
     }
 
     /// Adds a socket, unless the driver has ended.
@@ -405,7 +405,7 @@ impl State {
             signals: Arc::clone(&signals),
             owner,
             comfortable_room: comfortable_room(buffer),
-            board: None,
+            controller: None,
         };
         self.associations.insert(id, tracked);
         signals
@@ -413,9 +413,9 @@ impl State {
 
     /// Lets the data channels of the association handle an event.
     fn tell_channels(&mut self, id: AssociationId, event: &Event, wakings: &mut Wakings) {
-        let told = self.with_channels(id, |board, association| {
-            board.on_event(event, association);
-            board.take_unblocked()
+        let told = self.with_channels(id, |controller, association| {
+            controller.on_event(event, association);
+            controller.take_unblocked()
         });
         let Some((is_unblocked, wakes)) = told else {
             return;
