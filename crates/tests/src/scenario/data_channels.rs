@@ -8,8 +8,8 @@ use anabranch_datachannel::{
     Extent, Limits, Outgoing, Payload, Received, Role,
 };
 use anabranch_proto::{
-    Association, AssociationConfig, Event as CoreEvent, Message, Reconfiguration, ReconfigurationError,
-    Reliability, SendError,
+    Association, AssociationConfig, Event as CoreEvent, Extent as CoreExtent, Message, Reconfiguration,
+    ReconfigurationError, Reliability, SendError,
 };
 use anabranch_sim::app::Reading;
 use anabranch_types::{Instant, Seed, StreamId};
@@ -82,7 +82,13 @@ impl End {
                     stream: message.stream,
                     ppid: message.ppid,
                     unordered: message.unordered,
-                    extent: Extent::Whole,
+                    extent: match message.extent {
+                        CoreExtent::Whole => Extent::Whole,
+                        CoreExtent::Beginning => Extent::Beginning,
+                        CoreExtent::Middle => Extent::Middle,
+                        CoreExtent::End => Extent::End,
+                        CoreExtent::Aborted => Extent::Aborted,
+                    },
                     payload: message.payload,
                 });
             }
