@@ -3,13 +3,13 @@
 //! It leaves at once when the Advanced.Peer.Ack.Point moves. Until the peer's cumulative TSN has reached that point it is repeated:
 //! after a SACK that does not show it, a round trip later, and otherwise when its timer expires, which counts as an error of the path.
 
-use alloc::boxed::Box;
 use core::time::Duration;
 
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 use anabranch_wire::PacketBuilder;
 
 use super::{Effects, Transfer};
+use crate::on_demand::{Idle, OnDemand};
 use crate::recv::Skips;
 use crate::send::Forward;
 use crate::violation::Violation;
@@ -17,12 +17,23 @@ use crate::violation::Violation;
 /// FORWARD TSN may be delayed by at most this time (RFC 3758 §3.5 F3).
 const MAX_DELAY: Duration = Duration::from_millis(200);
 
-/// The state of the last FORWARD TSN. Empty while no abandoned TSN waits for the peer.
+/// The next and the last FORWARD TSN. Idle while no abandoned TSN waits for the peer.
 #[derive(Debug, Default)]
 pub(super) struct Forwarding {
     is_due: bool,
-    /// The last one that was sent. Few associations abandon messages, so it is behind a pointer.
-    last: Option<Box<Last>>,
+    /// The last one that was sent.
+    last: Option<Last>,
+}
+
+impl Idle for Forwarding {
+    const IDLE: &'static Self = &Self {
+        is_due: false,
+        last: None,
+    };
+
+    fn is_idle(&self) -> bool {
+        !self.is_due && self.last.is_none()
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +41,18 @@ struct Last {
     point: UnwrappedTsn,
     sent_at: Instant,
     path: PathId,
-    /// When it counts as lost.
-    expires: Instant,
+    /// When it counts as lost; `None` if it did.
+    expires: Option<Instant>,
+}
+
+impl Forwarding {
+    /// If the last one counts as lost now, another one is due. Returns the path of the lost one.
+    fn expire(&mut self, now: Instant) -> Option<PathId> {
+        let last = self.last.as_mut()?;
+        last.expires.take_if(|expires| *expires <= now)?;
+        self.is_due = true;
+        Some(last.path)
+    }
 }
 
 impl Transfer {
@@ -73,12 +94,13 @@ impl Transfer {
     /// A FORWARD TSN is due if the Advanced.Peer.Ack.Point has moved since the last one, and none if the peer has reached it.
     pub(super) fn forward_if_advanced(&mut self) {
         let Some(point) = self.sender.advanced_point() else {
-            self.forwarding = Forwarding::default();
+            self.forwarding = OnDemand::IDLE;
             return;
         };
-        let last = self.forwarding.last.as_deref();
-        let has_moved = last.is_none_or(|last| last.point < point);
-        self.forwarding.is_due |= has_moved;
+        let has_moved = self.forwarding.last.is_none_or(|last| last.point < point);
+        if has_moved {
+            self.forwarding.make_mut().is_due = true;
+        }
     }
 
     //= rfc3758 3.5-6, 3.5-15, 3.5-16
@@ -88,7 +110,7 @@ impl Transfer {
             return;
         }
         self.forward_if_advanced();
-        let Some(last) = self.forwarding.last.as_deref() else {
+        let Some(last) = self.forwarding.last else {
             return;
         };
         let round_trip = self
@@ -97,34 +119,43 @@ impl Transfer {
             .then(|| self.paths.fact(last.path).srtt)
             .flatten();
         if now >= last.sent_at + round_trip.unwrap_or(MAX_DELAY).min(MAX_DELAY) {
-            self.forwarding.is_due = true;
+            self.forwarding.make_mut().is_due = true;
         }
     }
 
-    /// The path of a FORWARD TSN that is due: any confirmed one (RFC 3758 §3.5 C3).
+    /// The path of a FORWARD TSN that is due: any confirmed one (RFC 3758 §3.5 C3). A repeated one takes another path than the last one, as
+    /// RFC 9260 §6.4.1 recommends for retransmitted data.
     pub(crate) fn forward_due(&self) -> Option<PathId> {
-        let best = || self.paths.best();
-        self.forwarding
-            .is_due
-            .then(best)
-            .filter(|best| self.paths.is_confirmed(*best))
+        if !self.forwarding.is_due {
+            return None;
+        }
+        let repeated = self
+            .forwarding
+            .last
+            .filter(|last| self.sender.advanced_point() == Some(last.point));
+        let other = repeated.and_then(|last| self.paths.another_usable(last.path));
+        let path = other.unwrap_or_else(|| self.paths.best());
+        self.paths.is_confirmed(path).then_some(path)
     }
 
     //= rfc3758 3.5-11
     /// When the last FORWARD TSN counts as lost.
     pub(crate) fn forward_deadline(&self) -> Option<Instant> {
-        self.forwarding.last.as_deref().map(|last| last.expires)
+        self.forwarding.last?.expires
     }
 
     //= rfc3758 3.5-12
     /// The FORWARD TSN was not acknowledged in time.
     pub(super) fn forward_timer(&mut self, now: Instant) -> Effects {
-        let Some(last) = self.forwarding.last.take_if(|last| last.expires <= now) else {
+        let Some(path) = self
+            .forwarding
+            .active_mut()
+            .and_then(|forwarding| forwarding.expire(now))
+        else {
             return Effects::default();
         };
-        self.forwarding.is_due = true;
-        if self.paths.contains(last.path) {
-            self.request_timed_out(last.path, now)
+        if self.paths.contains(path) {
+            self.request_timed_out(path, now)
         } else {
             Effects::default()
         }
@@ -146,18 +177,19 @@ impl Transfer {
         };
         debug_assert!(pushed.is_ok(), "it was made for the room");
         // Repetitions after SACKs and SHUTDOWNs do not restart the timer. Otherwise a path on which they are lost would never have an error.
-        let earlier = self.forwarding.last.as_deref();
+        let earlier = self.forwarding.last;
         let earlier = earlier.filter(|last| (last.point, last.path) == (point, path));
-        let expires = earlier.map_or_else(|| now + self.paths.fact(path).rto, |last| last.expires);
+        let running = earlier.and_then(|last| last.expires);
+        let expires = running.or_else(|| Some(now + self.paths.fact(path).rto));
         // If not all of it fitted, the rest follows when the peer has acknowledged this one.
-        self.forwarding = Forwarding {
+        *self.forwarding.make_mut() = Forwarding {
             is_due: false,
-            last: Some(Box::new(Last {
+            last: Some(Last {
                 point,
                 sent_at: now,
                 path,
                 expires,
-            })),
+            }),
         };
     }
 

@@ -89,7 +89,7 @@ pub(crate) struct Transfer {
     pub(crate) errors: u16,
     window_probe: WindowProbe,
     stall: Option<Box<Stall>>,
-    forwarding: Forwarding,
+    forwarding: OnDemand<Forwarding>,
     probe_budget: ProbeBudget,
     /// Whether SHUTDOWN or SHUTDOWN ACK was sent, which ends heartbeats on confirmed paths (RFC 9260 §8.3).
     is_finishing: bool,
@@ -167,7 +167,7 @@ impl Transfer {
             errors: 0,
             window_probe: WindowProbe::default(),
             stall: None,
-            forwarding: Forwarding::default(),
+            forwarding: OnDemand::IDLE,
             probe_budget: ProbeBudget::default(),
             is_finishing: false,
             scheduler_wakes: None,
@@ -218,7 +218,7 @@ impl Transfer {
             }
         }
         self.scheduler_wakes = None;
-        self.forwarding = Forwarding::default();
+        self.forwarding = OnDemand::IDLE;
         self.receiver.free_undeliverable();
     }
 

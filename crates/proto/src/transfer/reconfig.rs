@@ -2,7 +2,8 @@
 
 use anabranch_types::{StreamId, Tsn};
 
-use super::{Forwarding, Transfer};
+use super::Transfer;
+use crate::on_demand::OnDemand;
 use crate::send::HoldId;
 
 impl Transfer {
@@ -17,6 +18,6 @@ impl Transfer {
     pub(crate) fn renumber(&mut self, ours: Tsn, theirs: Tsn) {
         self.sender.renumber(ours);
         self.receiver.renumber(theirs);
-        self.forwarding = Forwarding::default();
+        self.forwarding = OnDemand::IDLE;
     }
 }

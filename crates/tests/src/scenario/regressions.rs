@@ -374,6 +374,48 @@ fn renumbering_right_after_shutdown_is_followed() {
     holds(shape, ops);
 }
 
+/// Each SHUTDOWN of the near side caused another FORWARD TSN, which restarted the timer of the last one. So the former address of the near
+/// side, to which all were sent, never had an error.
+#[test]
+fn forward_tsn_repeated_for_each_shutdown_changes_the_path() {
+    let mut shape = pair(vec![PathShape {
+        queue: 5,
+        ..path(1_000, 100)
+    }]);
+    shape.seed = 18_675;
+    shape.segments = 64;
+    shape.near.rto = [1_000, 1_000, 60_000];
+    shape.near.mtu = 1_499;
+    shape.near.streams = 2;
+    shape.near.inbound_streams = 3;
+    shape.far.rto = [1_000, 1_000, 60_000];
+    shape.far.mtu = 577;
+    shape.far.send_buffer = 100_000;
+    shape.far.receive_buffer = 20_000;
+    shape.far.profile = "cmt";
+    shape.far.policies = vec![("chunk-rescheduling", "sar-modified"), ("add-ip", "on")];
+    holds(
+        shape,
+        vec![
+            Op::Advance { millis: 375 },
+            Op::SendUnreliable {
+                side: Side::Far,
+                stream: 0,
+                bytes: 11_696,
+                count: 10,
+                unordered: true,
+                limit: Limit::Retransmissions { most: 1 },
+            },
+            Op::Translate {
+                path: 0,
+                host: 4,
+                port: 20_583,
+            },
+            Op::Shutdown { side: Side::Near },
+        ],
+    );
+}
+
 /// The messages behind an unfinished one filled the buffer, and its next part was refused, because the buffer held more than its new size.
 #[test]
 fn message_in_parts_is_finished_after_the_buffer_was_made_smaller() {
