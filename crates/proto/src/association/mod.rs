@@ -234,9 +234,6 @@ impl Association {
         }
         self.addresses.expect(agreement.peer_tsn);
         let interleaving = self.extensions.agreed(kind::I_DATA);
-        self.transfer
-            .splitting
-            .negotiated(self.extensions.agreed(kind::PART));
         let dropped = self.transfer.negotiated(Negotiated {
             outbound_streams: agreement.outbound_streams,
             peer_window: agreement.peer_window,
@@ -244,6 +241,7 @@ impl Association {
             partial_reliability: self.extensions.partially_reliable(),
             packet_counts: self.config.packet_counts == PacketCounts::Assumed
                 || self.extensions.agreed(PACKET_COUNTS),
+            splits_chunks: self.extensions.agreed(kind::PART),
         });
         if dropped > 0 {
             self.events.push(Event::Undeliverable { messages: dropped });

@@ -85,9 +85,9 @@ impl Association {
             };
             let limit = limit(self, &plan);
             let written = packet::write(self, &plan, limit, buffer, now);
-            if written > 0 && plan.oversize.is_some() && self.transfer.splitting.is_agreed() {
+            if written > 0 && plan.oversize.is_some() && self.transfer.splits_chunks() {
                 let packet = buffer.split_off(buffer.len() - written);
-                self.transfer.splitting.begin(plan.path, &packet);
+                self.transfer.divide(plan.path, &packet);
                 continue;
             }
             if written > 0 {

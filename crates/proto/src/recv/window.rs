@@ -37,7 +37,7 @@ pub(super) struct Window {
     /// Bytes of user data in the buffer.
     payload: u64,
     /// Chunks in the buffer; the fragments of a message count as one when they are joined.
-    chunks: u64,
+    chunks: u32,
     /// Total bytes of user data received.
     arrived: u64,
     /// Right edge of the advertised window, as a value of `arrived`.
@@ -124,8 +124,8 @@ impl Window {
 
     /// Notes that `pieces` chunks were joined into one.
     pub(super) fn join(&mut self, pieces: usize) {
-        debug_assert!(self.chunks >= pieces as u64, "more chunks joined than held");
-        self.chunks -= pieces as u64 - 1;
+        debug_assert!(self.chunks as usize >= pieces, "more chunks joined than held");
+        self.chunks -= pieces as u32 - 1;
     }
 
     /// Removes a message of `len` bytes, in one piece, which the application has received.
@@ -142,7 +142,7 @@ impl Window {
     /// Removes `pieces` chunks with `bytes` of user data, whose message will never be complete.
     pub(super) fn drop_pieces(&mut self, bytes: usize, pieces: usize) {
         self.payload = self.payload.saturating_sub(bytes as u64);
-        self.chunks = self.chunks.saturating_sub(pieces as u64);
+        self.chunks = self.chunks.saturating_sub(pieces as u32);
         self.shrink();
     }
 
@@ -220,7 +220,7 @@ impl Window {
 
     /// Memory of the data in the buffer, in bytes.
     pub(super) fn memory(&self) -> u64 {
-        self.payload + self.chunks * CHUNK_OVERHEAD
+        self.payload + u64::from(self.chunks) * CHUNK_OVERHEAD
     }
 
     fn worthwhile(&self) -> u64 {

@@ -215,8 +215,8 @@ impl Sender {
         }
         // Also chunks that were skipped have their sequence numbers, which only a TSN can report.
         self.partial.make_mut().ends.extend(rest);
-        if self.begun == Some(message) {
-            self.begun = None;
+        if self.streams.bound() == Some(message) {
+            self.streams.unbind();
         }
         self.put_ends();
         if self.low_water.watches(entry.stream) {
@@ -243,7 +243,7 @@ impl Sender {
 
     #[cold]
     fn put_waiting_ends(&mut self) -> bool {
-        if self.begun.is_some() {
+        if self.streams.bound().is_some() {
             return false;
         }
         let ends = core::mem::take(&mut self.partial.make_mut().ends);

@@ -35,15 +35,15 @@ impl Sender {
 
     /// Length of the first skipped chunk, with padding.
     pub(crate) fn passed_over_size(&self) -> Option<usize> {
-        let first = self
-            .begun
-            .map_or_else(Place::default, |begun| self.line.find_message(begun));
+        let bound = self.streams.bound();
+        let first = bound.map_or_else(Place::default, |message| self.line.find_message(message));
         self.line.at(first).map(|chunk| chunk.bytes() as usize)
     }
 
     /// If a started message needs consecutive TSNs (RFC 9260 §6.9), the bytes in front of its next chunk.
     pub(crate) fn bound(&self) -> Option<u64> {
-        self.begun.map(|message| self.line.find_message(message).bytes)
+        let message = self.streams.bound()?;
+        Some(self.line.find_message(message).bytes)
     }
 
     /// Sends the first chunk that may be sent with at least `ahead.skip` bytes of others in front of it.
@@ -62,7 +62,7 @@ impl Sender {
         }
         let place = self.find_place(ahead, scheduler)?;
         let chunk = self.line.at(place)?;
-        let is_probe = !self.has_outstanding() && (place.payload == 0 || self.begun.is_some());
+        let is_probe = !self.has_outstanding() && (place.payload == 0 || self.streams.bound().is_some());
         let is_admitted = is_probe || self.needs(chunk, place) <= self.peer_window();
         if !is_admitted || chunk.bytes() > max_chunk as u64 || self.looks_old(chunk) {
             return None;
@@ -81,7 +81,7 @@ impl Sender {
     /// must the skipped data, because nothing can be sent in between.
     fn needs(&self, chunk: &Chunk, place: Place) -> u64 {
         let bytes = chunk.payload_bytes();
-        if self.begun.is_some() || place.payload == 0 {
+        if self.streams.bound().is_some() || place.payload == 0 {
             return bytes;
         }
         let cut = self.line.payload_of(chunk.message);
@@ -113,10 +113,10 @@ impl Sender {
 
     /// The place of the next chunk to send among the skipped ones; skips further chunks until there is one.
     fn find_place(&mut self, ahead: Ahead, scheduler: &mut dyn StreamScheduler) -> Option<Place> {
-        let (begun, interleaving) = (self.begun, self.streams.is_interleaving());
+        let (bound, interleaving) = (self.streams.bound(), self.streams.is_interleaving());
         let mut place = Place::default();
         loop {
-            place = self.line.find(place, |place, chunk| match begun {
+            place = self.line.find(place, |place, chunk| match bound {
                 Some(message) => chunk.message == message,
                 None => {
                     place.bytes >= ahead.skip

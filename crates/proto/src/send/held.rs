@@ -1,22 +1,32 @@
 //! Streams whose messages wait for a reconfiguration (RFC 6525 §5.1.2 A1).
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use anabranch_policy::StreamScheduler;
 use anabranch_types::{MessageId, Mid, StreamId};
 
 use super::streams::Streams;
+use crate::on_demand::{Idle, OnDemand};
 
-/// Messages that are held back. Takes no memory while there are none.
-#[derive(Debug, Default)]
-pub(super) struct Held(Option<Box<Holds>>);
+/// Messages that are held back.
+pub(super) type Held = OnDemand<Holds>;
 
 /// The holds, at most one for each request that waits or is in flight.
 #[derive(Debug, Default)]
-struct Holds {
+pub(super) struct Holds {
     list: Vec<Hold>,
     next: HoldId,
+}
+
+impl Idle for Holds {
+    const IDLE: &'static Self = &Self {
+        list: Vec::new(),
+        next: HoldId(0),
+    };
+
+    fn is_idle(&self) -> bool {
+        self.list.is_empty()
+    }
 }
 
 /// Names a hold.
@@ -32,30 +42,23 @@ struct Hold {
     from: MessageId,
 }
 
-impl Held {
+impl Holds {
     /// Whether the message is held back.
     #[inline]
     pub(super) fn has(&self, stream: StreamId, message: MessageId) -> bool {
-        let has = |holds: &Holds| holds.list.iter().any(|hold| hold.has(stream, message));
-        self.0.as_deref().is_some_and(has)
+        self.list.iter().any(|hold| hold.has(stream, message))
     }
 
     fn add(&mut self, streams: Vec<StreamId>, from: MessageId) -> HoldId {
-        let Holds { list, next } = &mut **self.0.get_or_insert_default();
-        let id = *next;
-        next.0 = next.0.wrapping_add(1);
-        list.push(Hold { id, streams, from });
+        let id = self.next;
+        self.next.0 = id.0.wrapping_add(1);
+        self.list.push(Hold { id, streams, from });
         id
     }
 
     fn remove(&mut self, id: HoldId) -> Option<Hold> {
-        let list = &mut self.0.as_deref_mut()?.list;
-        let at = list.iter().position(|hold| hold.id == id)?;
-        let removed = list.swap_remove(at);
-        if list.is_empty() {
-            self.0 = None;
-        }
-        Some(removed)
+        let at = self.list.iter().position(|hold| hold.id == id)?;
+        Some(self.list.swap_remove(at))
     }
 }
 
@@ -70,7 +73,7 @@ impl Streams {
     /// Holds messages back that are queued on `streams` from now on, or on all if none is listed.
     pub(super) fn hold(&mut self, streams: &[StreamId]) -> HoldId {
         let from = self.next_message();
-        self.held.add(streams.to_vec(), from)
+        self.held.make_mut().add(streams.to_vec(), from)
     }
 
     /// Whether all messages on `streams`, or on all if none is listed, have begun, except those that are held back.
@@ -116,9 +119,10 @@ impl Streams {
             Some(streams) => streams.iter().for_each(|stream| self.begin_anew(*stream)),
             None => {}
         }
-        let Some(hold) = self.held.remove(hold) else {
+        let Some(hold) = self.held.active_mut().and_then(|held| held.remove(hold)) else {
             return;
         };
+        self.held.release_if_idle();
         let is_meant = |stream: &StreamId| hold.streams.is_empty() || hold.streams.contains(stream);
         all.filter(is_meant)
             .for_each(|stream| self.tell_if_ready(stream, scheduler));

@@ -23,6 +23,7 @@ mod queue;
 mod reconfig;
 mod scoreboard;
 mod settings;
+mod started;
 mod streams;
 mod unacknowledged;
 mod window;
@@ -98,8 +99,6 @@ pub(crate) struct Sender {
     streams: Streams,
     /// Skipped chunks, which are sent before other data of `streams`.
     line: OnDemand<Line>,
-    /// The started message that must be finished before another one starts, because its chunks need consecutive TSNs.
-    begun: Option<MessageId>,
     scoreboard: Scoreboard,
     window: PeerWindow,
     low_water: OnDemand<LowWater>,
@@ -132,7 +131,6 @@ impl Sender {
         Self {
             streams: Streams::new(config.outbound_streams),
             line: OnDemand::default(),
-            begun: None,
             scoreboard: Scoreboard::new(
                 config.initial_tsn,
                 (config.sack_handling, config.sack_walks),
@@ -267,8 +265,7 @@ impl Sender {
                 .make_mut()
                 .sent(chunk.message, self.scoreboard.next_tsn());
         }
-        let binds = !chunk.flags.ending && !self.streams.is_interleaving();
-        self.begun = binds.then_some(chunk.message);
+        self.streams.bind(chunk.message, chunk.flags.ending);
         if self
             .low_water
             .active()

@@ -126,7 +126,7 @@ impl Streams {
         };
         // Earlier messages of the stream have left its queue if this one has begun.
         if self.head(part.stream).is_none_or(|head| head.id == id) {
-            self.extend_begun(part.stream, part.payload.len() as u64);
+            self.extend_started(part.stream, part.payload.len() as u64);
         }
         self.append(id, part, ends, scheduler);
     }

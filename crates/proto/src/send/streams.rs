@@ -13,7 +13,9 @@ use super::chunk::{Chunk, Place};
 use super::held::Held;
 use super::parts::Open;
 use super::queue::{Queue, Slab, Waiting};
+use super::started::{Begun, Started};
 use crate::message::Message;
+use crate::on_demand::OnDemand;
 
 //= rfc9260 6.1-24
 /// RFC 9260 §6.1: "For each stream, the data sender MUST NOT have more than 2^16 - 1 ordered user messages in the current
@@ -59,15 +61,6 @@ pub(super) struct PeerRoom {
     pub(super) whole: u64,
 }
 
-/// A message that is being sent: the head of its stream.
-#[derive(Clone, Copy, Debug)]
-struct Begun {
-    stream: StreamId,
-    mid: Mid,
-    /// FSN of its next fragment.
-    fsn: Fsn,
-}
-
 impl Stream {
     //= rfc9260 6.5-3, 6.5-4, 6.5-5, 6.5-6
     /// Takes the MID of the next message.
@@ -93,10 +86,7 @@ pub(super) struct Streams {
     slab: Slab,
     /// Whether messages may be interleaved, in I-DATA chunks (RFC 8260 §2).
     interleaving: bool,
-    /// Started messages, in the order of streams; at most one without interleaving.
-    unfinished: Vec<Begun>,
-    /// Unsent bytes of started messages.
-    unfinished_bytes: u64,
+    pub(super) started: OnDemand<Started>,
     next_message: MessageId,
     unsent_bytes: u64,
     /// Messages that wait for a reconfiguration.
@@ -112,8 +102,7 @@ impl Streams {
             streams: Vec::new(),
             slab: Slab::default(),
             interleaving: false,
-            unfinished: Vec::new(),
-            unfinished_bytes: 0,
+            started: OnDemand::default(),
             next_message: MessageId(0),
             unsent_bytes: 0,
             held: Held::default(),
@@ -159,7 +148,7 @@ impl Streams {
     /// Sets the negotiated chunk type. To be called before any data is sent.
     pub(super) fn interleave(&mut self, interleaving: bool) {
         debug_assert!(
-            self.unfinished.is_empty(),
+            self.started.is_empty(),
             "the kind of chunk changes between messages"
         );
         self.interleaving = interleaving;
@@ -230,10 +219,10 @@ impl Streams {
         }
     }
 
-    /// Notes that `bytes` are added to the message of `stream` that has begun, if one has.
-    pub(super) fn extend_begun(&mut self, stream: StreamId, bytes: u64) {
-        if self.find_unfinished(stream).is_ok() {
-            self.unfinished_bytes += bytes;
+    /// Notes that `bytes` are added to the started message of `stream`, if there is one.
+    pub(super) fn extend_started(&mut self, stream: StreamId, bytes: u64) {
+        if let Some(started) = self.started.active_mut() {
+            started.extend(stream, bytes);
         }
     }
 
@@ -287,14 +276,14 @@ impl Streams {
         scheduler: &dyn StreamScheduler,
         peer: impl FnOnce() -> PeerRoom,
     ) -> Option<&Waiting> {
-        if let Some(begun) = self.unfinished.first().filter(|_| !self.interleaving) {
-            return self.head(begun.stream);
+        if let Some(stream) = self.started.streams().next().filter(|_| !self.interleaving) {
+            return self.head(stream);
         }
         let id = scheduler.next(path)?;
         let named = self.ready_head(id).filter(|head| self.may_go_on(id, head, peer));
         named.or_else(|| {
-            let begun = self.unfinished.iter().map(|begun| begun.stream);
-            let mut admitted = begun.filter(|stream| scheduler.admits(*stream, path));
+            let streams = self.started.streams();
+            let mut admitted = streams.filter(|stream| scheduler.admits(*stream, path));
             // One that waits for its next part has no head.
             admitted.find_map(|stream| self.head(stream))
         })
@@ -303,16 +292,16 @@ impl Streams {
     //= rfc8260 2.2.2-6
     /// Whether the next fragment of `head`, the head message of `stream`, may be sent.
     fn may_go_on(&self, stream: StreamId, head: &Waiting, peer: impl FnOnce() -> PeerRoom) -> bool {
-        if self.find_unfinished(stream).is_ok() {
+        if self.started.has(stream) {
             return true;
         }
         // Fragments fill the peer's buffer until their message is complete. So all started messages together must fit, or none
         // might ever be completed (ADR 0031). A message in a single chunk is deliverable at once and needs no such room.
         let fits = |peer: PeerRoom| {
             let is_deliverable = head.ends && head.bytes() <= peer.whole;
-            is_deliverable || self.queued_of_head(head).saturating_add(self.unfinished_bytes) <= peer.window
+            is_deliverable || self.queued_of_head(head).saturating_add(self.started.bytes()) <= peer.window
         };
-        self.unfinished.is_empty() || fits(peer())
+        self.started.is_empty() || fits(peer())
     }
 
     /// Queued bytes of the message `head`, which is the first of its stream.
@@ -334,7 +323,7 @@ impl Streams {
         payload: usize,
         scheduler: &mut dyn StreamScheduler,
     ) -> Chunk {
-        let found = self.find_unfinished(stream);
+        let known = self.started.on(stream);
         let queue = self.streams[stream.index()].waiting;
         let head = self
             .slab
@@ -351,14 +340,11 @@ impl Streams {
         } = head;
         let unordered = message.unordered;
         let ending = is_taken && *ends;
-        let begun = found.map_or_else(
-            |_| Begun {
-                stream,
-                mid: self.streams[stream.index()].begin(unordered),
-                fsn: Fsn(0),
-            },
-            |at| self.unfinished[at],
-        );
+        let begun = known.unwrap_or_else(|| Begun {
+            stream,
+            mid: self.streams[stream.index()].begin(unordered),
+            fsn: Fsn(0),
+        });
         let chunk = Chunk {
             message: *id,
             stream,
@@ -372,37 +358,20 @@ impl Streams {
             },
             payload: piece,
         };
-        self.follow(found, begun, &chunk);
+        self.follow(begun, &chunk);
         self.taken(&chunk, is_taken, scheduler);
         chunk
     }
 
-    //= rfc8260 2.2.2-5
-    /// The index of the started message of `stream`, or the index for one.
-    fn find_unfinished(&self, stream: StreamId) -> Result<usize, usize> {
-        self.unfinished
-            .binary_search_by_key(&stream, |begun| begun.stream)
-    }
-
-    /// Updates the started messages after the fragment `chunk`; `sent` is its place, and `found` the index of its message.
-    fn follow(&mut self, found: Result<usize, usize>, sent: Begun, chunk: &Chunk) {
-        let following = Begun {
-            fsn: sent.fsn.next(),
-            ..sent
-        };
-        match found {
-            Ok(at) if chunk.flags.ending => {
-                self.unfinished.remove(at);
-            }
-            Ok(at) => self.unfinished[at] = following,
-            Err(at) if !chunk.flags.ending => self.unfinished.insert(at, following),
-            Err(_) => {}
-        }
-        if found.is_ok() {
-            self.unfinished_bytes -= chunk.payload_bytes();
+    /// Updates the started messages after the fragment `chunk`, whose place is `sent`.
+    fn follow(&mut self, sent: Begun, chunk: &Chunk) {
+        if !chunk.flags.beginning {
+            self.started.make_mut().advance(sent, chunk);
         } else if !chunk.flags.ending {
-            let head = self.head(chunk.stream);
-            self.unfinished_bytes += head.map_or(0, |head| self.queued_of_head(head));
+            let rest = self
+                .head(chunk.stream)
+                .map_or(0, |head| self.queued_of_head(head));
+            self.started.make_mut().add(sent, rest);
         }
     }
 
@@ -428,7 +397,7 @@ impl Streams {
 
     /// Whether messages have begun, and nothing of them is queued.
     pub(super) fn lacks_parts(&self) -> bool {
-        !self.unfinished.is_empty() && self.unfinished_bytes == 0
+        !self.started.is_empty() && self.started.bytes() == 0
     }
 
     /// Whether a part of `message` is queued on `stream`.
@@ -458,13 +427,8 @@ impl Streams {
         if !was_head {
             return None;
         }
-        let begun = self
-            .find_unfinished(stream)
-            .ok()
-            .map(|at| self.unfinished.remove(at));
-        if begun.is_some() {
-            self.unfinished_bytes -= bytes;
-        }
+        let started = self.started.active_mut();
+        let begun = started.and_then(|started| started.remove(stream, bytes));
         if was_ready {
             scheduler.on_idle(stream);
         }
@@ -532,9 +496,7 @@ impl Streams {
     /// Releases memory. To be called when nothing is queued.
     pub(super) fn shrink(&mut self, keep: usize) {
         self.slab.shrink(keep);
-        if self.unfinished.is_empty() {
-            self.unfinished = Vec::new();
-        }
+        self.started.release_if_idle();
     }
 
     #[cfg(test)]
@@ -554,7 +516,7 @@ impl Streams {
             head.message.unordered || stream.ordered_in_window < MAX_ORDERED_IN_WINDOW
         };
         let head = self.head(id).filter(|head| !self.held.has(id, head.id))?;
-        (may_begin(head) || self.find_unfinished(id).is_ok()).then_some(head)
+        (may_begin(head) || self.started.has(id)).then_some(head)
     }
 
     pub(super) fn tell_if_ready(&self, id: StreamId, scheduler: &mut dyn StreamScheduler) {

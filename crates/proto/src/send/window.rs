@@ -11,13 +11,12 @@
 /// with new data meanwhile, and a peer that does not renege would have no room for the gap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PeerWindow {
-    advertised: u64,
-    largest: u64,
+    advertised: u32,
+    largest: u32,
 }
 
 impl PeerWindow {
-    pub(super) fn new(advertised: u32) -> Self {
-        let advertised = u64::from(advertised);
+    pub(super) const fn new(advertised: u32) -> Self {
         Self {
             advertised,
             largest: advertised,
@@ -26,36 +25,37 @@ impl PeerWindow {
 
     /// Sets the window to the a_rwnd of a SACK.
     pub(super) fn advertise(&mut self, a_rwnd: u32) {
-        self.advertised = u64::from(a_rwnd);
-        self.largest = self.largest.max(self.advertised);
+        self.advertised = a_rwnd;
+        self.largest = self.largest.max(a_rwnd);
     }
 
     /// Sets the window to the a_rwnd of a SACK that may be older than the last one, because it reports fewer TSNs. A larger window
     /// is not accepted until the cumulative TSN advances.
     pub(super) fn advertise_at_most(&mut self, a_rwnd: u32) {
-        self.advertised = self.advertised.min(u64::from(a_rwnd));
+        self.advertised = self.advertised.min(a_rwnd);
     }
 
     /// Lowers the window by `bytes` of user data that were acknowledged without an a_rwnd.
     pub(super) fn fill(&mut self, bytes: u64) {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.advertised = self.advertised.saturating_sub(bytes);
     }
 
     /// Bytes of user data that may be sent beyond those outstanding.
     pub(super) fn open(&self, outstanding: u64) -> u64 {
-        self.advertised.saturating_sub(outstanding)
+        u64::from(self.advertised).saturating_sub(outstanding)
     }
 
     /// Whether the advertised window has room for `bytes` if nothing else arrives before them.
     pub(super) fn takes(&self, bytes: u64) -> bool {
-        self.advertised >= bytes
+        u64::from(self.advertised) >= bytes
     }
 
     //= rfc9260 6.1-10
     /// Whether a window of `open` bytes is worth a packet while data is in flight: a full packet, all queued data, or half of the
     /// largest window seen (silly window avoidance of RFC 1122 §4.2.3.4, to which RFC 9260 §6.1 A refers).
     pub(super) fn is_worth_a_packet(&self, open: u64, unsent: u64, full: u64) -> bool {
-        open >= unsent.min(full) || open >= (self.largest / 2).max(1)
+        open >= unsent.min(full) || open >= u64::from(self.largest / 2).max(1)
     }
 }
 

@@ -83,7 +83,7 @@ pub(crate) struct Transfer {
     /// Incomplete chunks of the peer, received in parts.
     parts: OnDemand<Parts>,
     /// Chunks that are being sent in parts.
-    pub(crate) splitting: Splitting,
+    splitting: OnDemand<Splitting>,
     config: Arc<AssociationConfig>,
     /// Consecutive errors on all paths together (RFC 9260 §8.1).
     pub(crate) errors: u16,
@@ -101,6 +101,8 @@ pub(crate) struct Transfer {
     probes_sent: u64,
     /// Whether the flags of SACKs hold the number of packets that they acknowledge.
     packet_counts: bool,
+    /// See [`Transfer::splits_chunks`].
+    splits_chunks: bool,
     pub(crate) marks: Marks,
     /// Sets whose memory the next SACK reuses.
     sack_scratch: Option<Box<[IntervalSet; 2]>>,
@@ -135,6 +137,8 @@ pub(crate) struct Negotiated {
     pub(crate) partial_reliability: bool,
     /// Whether SACKs report how many packets they acknowledge.
     pub(crate) packet_counts: bool,
+    /// Whether a chunk may be sent in parts (PART).
+    pub(crate) splits_chunks: bool,
 }
 
 impl Transfer {
@@ -163,7 +167,7 @@ impl Transfer {
             })
             .with_nr_sack(config.policies.nr_sack),
             parts: OnDemand::default(),
-            splitting: Splitting::default(),
+            splitting: OnDemand::default(),
             errors: 0,
             window_probe: WindowProbe::default(),
             stall: None,
@@ -174,6 +178,7 @@ impl Transfer {
             secrets,
             probes_sent: 0,
             packet_counts: false,
+            splits_chunks: false,
             marks: Marks::default(),
             sack_scratch: None,
             counters: SackCounters::default(),
@@ -195,8 +200,10 @@ impl Transfer {
             interleaving,
             partial_reliability,
             packet_counts,
+            splits_chunks,
         } = negotiated;
         self.packet_counts = packet_counts;
+        self.splits_chunks = splits_chunks;
         let scheduler = &mut *self.policies.stream_scheduler;
         let refused = self
             .sender

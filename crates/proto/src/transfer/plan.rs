@@ -175,7 +175,7 @@ impl Transfer {
             let path = self.policies.retransmission.path_for(&chunk, facts);
             let checked = path.filter(|path| path_facts(facts, *path).is_some_and(PathFacts::can_take_data));
             self.withdraw_credit(granted.clone());
-            let place = if self.splitting.is_agreed() {
+            let place = if self.splits_chunks {
                 checked
             } else {
                 checked.and_then(|path| where_it_fits(self.paths.facts(), path, chunk.bytes))

@@ -11,7 +11,7 @@ use anabranch_types::{Instant, PathId, Tsn};
 use anabranch_wire::{Chunk, Chunks, CommonHeader, PacketBuilder, Part};
 
 use super::Transfer;
-use crate::on_demand::{Idle, OnDemand};
+use crate::on_demand::Idle;
 
 /// A chunk of which not all parts have been sent.
 #[derive(Debug)]
@@ -26,16 +26,9 @@ struct Divided {
 
 /// The divided chunks, in the order of their transmission.
 #[derive(Debug, Default)]
-pub(crate) struct Splitting {
-    /// Whether the peer supports PART chunks.
-    is_agreed: bool,
-    divided: OnDemand<Queue>,
-}
+pub(super) struct Splitting(VecDeque<Divided>);
 
-#[derive(Debug, Default)]
-struct Queue(VecDeque<Divided>);
-
-impl Idle for Queue {
+impl Idle for Splitting {
     const IDLE: &'static Self = &Self(VecDeque::new());
 
     fn is_idle(&self) -> bool {
@@ -43,19 +36,14 @@ impl Idle for Queue {
     }
 }
 
-impl Splitting {
-    /// Sets whether the peer supports PART chunks, as negotiated in the handshake.
-    pub(crate) const fn negotiated(&mut self, is_agreed: bool) {
-        self.is_agreed = is_agreed;
-    }
-
-    /// Whether chunks may be divided.
-    pub(crate) const fn is_agreed(&self) -> bool {
-        self.is_agreed
+impl Transfer {
+    /// Whether chunks may be divided: the peer supports PART chunks.
+    pub(crate) const fn splits_chunks(&self) -> bool {
+        self.splits_chunks
     }
 
     /// Queues the first chunk of `packet`, which was written for `path`, to be sent in parts.
-    pub(crate) fn begin(&mut self, path: PathId, packet: &[u8]) {
+    pub(crate) fn divide(&mut self, path: PathId, packet: &[u8]) {
         let chunk = packet.get(CommonHeader::LEN..).unwrap_or_default();
         let Some(Ok(raw)) = Chunks::of(chunk).next() else {
             return;
@@ -65,16 +53,14 @@ impl Splitting {
             Ok(Chunk::IData(data)) => data.tsn,
             _ => return,
         };
-        self.divided.make_mut().0.push_back(Divided {
+        self.splitting.make_mut().0.push_back(Divided {
             path,
             tsn,
             bytes: raw.bytes.to_vec(),
             sent: 0,
         });
     }
-}
 
-impl Transfer {
     /// Writes a packet that is not planned: the next PART chunk, or, if `may_probe`, an MTU probe. Returns its path and length.
     pub(crate) fn write_unplanned(
         &mut self,
@@ -83,7 +69,7 @@ impl Transfer {
         may_probe: bool,
         now: Instant,
     ) -> Option<(PathId, usize)> {
-        if !self.splitting.divided.0.is_empty()
+        if self.splitting.is_active()
             && let Some(written) = self.write_part(header, buffer, now)
         {
             return Some(written);
@@ -101,9 +87,12 @@ impl Transfer {
     ) -> Option<(PathId, usize)> {
         // Chunks whose path was removed are retransmitted on another one.
         let paths = &self.paths;
-        let queue = &mut self.splitting.divided.active_mut()?.0;
+        let queue = &mut self.splitting.active_mut()?.0;
         queue.retain(|divided| paths.contains(divided.path));
-        let mut divided = queue.pop_front()?;
+        let Some(mut divided) = queue.pop_front() else {
+            self.splitting.release_if_idle();
+            return None;
+        };
         let limit = self.paths.fact(divided.path).max_packet;
         let mut builder = PacketBuilder::new(buffer, header, limit.into());
         let bytes = &divided.bytes[divided.sent..];
@@ -124,9 +113,9 @@ impl Transfer {
         divided.sent += bytes.len();
         let path = divided.path;
         if divided.sent < divided.bytes.len() {
-            self.splitting.divided.make_mut().0.push_front(divided);
+            self.splitting.make_mut().0.push_front(divided);
         }
-        self.splitting.divided.release_if_idle();
+        self.splitting.release_if_idle();
         Some((path, size))
     }
 }
