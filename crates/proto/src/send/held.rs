@@ -70,8 +70,14 @@ impl Hold {
 
 impl Streams {
     //= rfc6525 5.1.2-1
-    /// Holds messages back that are queued on `streams` from now on, or on all if none is listed.
+    /// Holds messages back that are queued on `streams` from now on, or on all if none is listed. What waits for the acknowledgement of
+    /// earlier ones need not wait for a delayed SACK: the last of each stream asks for one at once (RFC 7053 §5.1).
     pub(super) fn hold(&mut self, streams: &[StreamId]) -> HoldId {
+        if streams.is_empty() {
+            (0..self.used()).for_each(|stream| self.hurry_last(StreamId(stream)));
+        } else {
+            streams.iter().for_each(|stream| self.hurry_last(*stream));
+        }
         let from = self.next_message();
         self.held.make_mut().add(streams.to_vec(), from)
     }

@@ -85,6 +85,10 @@ impl Slab {
         queue.first.map(|slot| self.at_mut(slot))
     }
 
+    pub(super) fn last_mut(&mut self, queue: Queue) -> Option<&mut Waiting> {
+        queue.last.map(|slot| self.at_mut(slot))
+    }
+
     pub(super) fn pop(&mut self, queue: &mut Queue) -> Option<Waiting> {
         let slot = queue.first?;
         let place = mem::replace(&mut self.places[slot.index()], Place::Free { next: self.free });

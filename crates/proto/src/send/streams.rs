@@ -226,6 +226,14 @@ impl Streams {
         }
     }
 
+    /// Has the last message that is queued on a stream ask for a SACK at once.
+    pub(super) fn hurry_last(&mut self, stream: StreamId) {
+        let queue = self.streams.get(stream.index()).map(|stream| stream.waiting);
+        if let Some(last) = queue.and_then(|queue| self.slab.last_mut(queue)) {
+            last.message.acknowledge_at_once = true;
+        }
+    }
+
     /// Sets the priority of an existing stream: the lowest is served first by schedulers with priorities (RFC 8260 §3.4).
     pub(super) fn set_priority(
         &mut self,

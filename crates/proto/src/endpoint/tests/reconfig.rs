@@ -119,6 +119,26 @@ pub(super) fn send_first(endpoint: &mut Endpoint) -> u32 {
     tsn
 }
 
+/// The reset waits for its acknowledgement, which a delayed SACK would hold up (RFC 7053 §5.1).
+#[test]
+fn last_message_before_a_reset_asks_for_a_sack_at_once() {
+    let mut endpoint = endpoint_with(reconfigurable());
+    accept_reconfiguring_peer(&mut endpoint);
+    for stream in [FIRST, StreamId(1), FIRST] {
+        send(&mut endpoint, stream).expect("room");
+    }
+    request(&mut endpoint, Reconfiguration::ResetOutbound(vec![FIRST])).expect("both support it");
+    let packets = poll_packets(&mut endpoint, START);
+    let packet = Packet::parse(&packets[0]).expect("a packet in order");
+    let chunks = packet.chunks().flatten().flat_map(RawChunk::decode);
+    let asks = chunks.filter_map(|chunk| match chunk {
+        Chunk::Data(data) => Some((data.stream.0, data.flags.immediate)),
+        _ => None,
+    });
+    let asks: Vec<_> = asks.collect();
+    assert_eq!(asks, [(0, false), (1, false), (0, true)]);
+}
+
 //= rfc6525 5.1.1-1, 5.1.1-2, 5.1.1-5, 5.1.1-6, 5.1.2-1, 5.1.2-2, 5.1.2-3, 5.1.2-7, 5.1.2-8, 5.1.2-9
 //= rfc6525 4.1-1, 4.1-2, 5.2.7-1, 5.2.7-2, 5.2.7-5
 #[test]
