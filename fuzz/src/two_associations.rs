@@ -9,8 +9,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use anabranch_proto::{AssociationConfig, CloseReason, Event, ReceivedMessage, Reliability};
-use anabranch_types::{AssociationId, Instant, Ppid};
+use anabranch_proto::{
+    AssociationConfig, CloseReason, Event, Extent, MessagePart, ReceivedMessage, Reliability, SendError,
+};
+use anabranch_types::{AssociationId, Instant, MessageId, Ppid};
 use anabranch_wire::checksum;
 
 use crate::association::{self, message};
@@ -40,9 +42,11 @@ pub fn exercise(bytes: &[u8]) {
     fixture.finish();
 }
 
-/// The configuration of both ends: as that of the target `association`, in some runs with interleaving or data sent ahead.
+/// The configuration of both ends: as that of the target `association`, in some runs with interleaving or data sent ahead. Messages in parts
+/// are longer than the buffers.
 fn config(number: u8) -> AssociationConfig {
     let mut config = association::config(number);
+    config.max_message = 60_000;
     let more = [
         (16, "interleaving", "on"),
         (128, "path-scheduler", "in-order-arrival"),
@@ -72,7 +76,24 @@ struct End {
     unordered: BTreeMap<u32, Expected>,
     /// Number of messages that its peer has sent to it.
     count: u32,
+    /// Bytes received of messages that are delivered in parts, by stream and ordering.
+    partial: BTreeMap<(u16, bool), usize>,
+    /// The messages that its own application sends in parts, by stream.
+    unfinished: BTreeMap<u16, Unfinished>,
     has_ended: bool,
+}
+
+/// A message of which parts are missing.
+#[derive(Clone, Copy, Debug)]
+struct Unfinished {
+    id: MessageId,
+    /// All bytes of it.
+    mark: u8,
+    /// Length of each part.
+    length: usize,
+    /// Missing parts.
+    left: u8,
+    optional: bool,
 }
 
 /// A message that the peer has sent.
@@ -92,6 +113,8 @@ impl End {
             expected: BTreeMap::new(),
             unordered: BTreeMap::new(),
             count: 0,
+            partial: BTreeMap::new(),
+            unfinished: BTreeMap::new(),
             has_ended: false,
         }
     }
@@ -104,13 +127,23 @@ impl End {
     }
 
     fn take(&mut self, received: &ReceivedMessage) {
-        let (stream, length) = (received.stream.0, received.payload.len());
+        let stream = received.stream.0;
         let number = received.ppid.0 >> 8;
         let mark = received.ppid.0 as u8;
         assert!(
             received.payload.iter().all(|byte| *byte == mark),
             "the payload is wrong"
         );
+        let key = (stream, received.unordered);
+        let before = self.partial.remove(&key).unwrap_or_default();
+        let length = before + received.payload.len();
+        if received.extent == Extent::Aborted {
+            return;
+        }
+        if received.extent.has_more() {
+            self.partial.insert(key, length);
+            return;
+        }
         if received.unordered {
             let expected = self.unordered.remove(&number).expect("the message was sent");
             assert_eq!(expected.length, length, "message {number}");
@@ -174,7 +207,8 @@ impl Fixture {
             76..86 => self.now += Duration::from_millis(u64::from(choices.byte()).pow(2) / 8),
             86..92 => self.skip_to_next_timer(),
             92..118 => self.send(index, choices),
-            118..124 => self.take(index, usize::from(choices.below(8))),
+            118..123 => self.take(index, usize::from(choices.below(8))),
+            123 => self.send_part(index, choices),
             124 if choices.byte() < 16 => self.shut_down(index),
             _ => (0..4).for_each(|_| self.deliver(index)),
         }
@@ -232,6 +266,84 @@ impl Fixture {
         }
     }
 
+    /// Begins a message in parts on a stream, or sends the next part of the one that has begun.
+    fn send_part(&mut self, index: usize, choices: &mut Choices<'_>) {
+        let (flags, length) = (choices.byte(), usize::from(choices.byte()) * 30);
+        let Some(id) = self.id(index) else { return };
+        let first = message(length, flags);
+        let stream = first.stream.0;
+        if self.ends[index].unfinished.contains_key(&stream) {
+            return self.go_on(index, stream);
+        }
+        let number = self.ends[1 - index].count;
+        let first = first.with_ppid(Ppid(u32::from(flags) | number << 8));
+        let (unordered, is_unreliable) = (first.unordered, first.reliability != Reliability::Reliable);
+        let association = self.ends[index].host.endpoint.association_mut(id);
+        let Some(mut association) = association.filter(|association| association.is_connected()) else {
+            return;
+        };
+        let optional = is_unreliable && association.is_partially_reliable();
+        let Ok(id) = association.send(MessagePart::Beginning(first)) else {
+            return;
+        };
+        drop(association);
+        let left = 1 + (flags ^ length as u8) % 5;
+        self.ends[index].unfinished.insert(
+            stream,
+            Unfinished {
+                id,
+                mark: flags,
+                length,
+                left,
+                optional,
+            },
+        );
+        let expected = Expected {
+            number,
+            length: length * usize::from(1 + left),
+            optional,
+        };
+        let peer = &mut self.ends[1 - index];
+        peer.count += 1;
+        if unordered {
+            peer.unordered.insert(number, expected);
+        } else {
+            peer.expected.entry(stream).or_default().push_back(expected);
+        }
+    }
+
+    /// Sends the next part of the unfinished message on `stream`.
+    fn go_on(&mut self, index: usize, stream: u16) {
+        let is_honest = !self.forging && !self.has_ended();
+        let Some(id) = self.id(index) else { return };
+        let end = &mut self.ends[index];
+        let (Some(unfinished), Some(mut association)) = (
+            end.unfinished.get_mut(&stream),
+            end.host.endpoint.association_mut(id),
+        ) else {
+            return;
+        };
+        let payload = vec![unfinished.mark; unfinished.length].into();
+        let sent = association.send(match unfinished.left {
+            1 => MessagePart::End(unfinished.id, payload),
+            _ => MessagePart::Middle(unfinished.id, payload),
+        });
+        match sent {
+            Ok(_) => unfinished.left -= 1,
+            Err(SendError::BufferFull) => {}
+            Err(error) => {
+                assert!(
+                    unfinished.optional || !is_honest,
+                    "a part was refused: {error}, {unfinished:?}"
+                );
+                unfinished.left = 0;
+            }
+        }
+        if unfinished.left == 0 {
+            end.unfinished.remove(&stream);
+        }
+    }
+
     fn take(&mut self, index: usize, most: usize) {
         let Some(id) = self.id(index) else { return };
         let is_honest = !self.forging && !self.has_ended();
@@ -274,6 +386,13 @@ impl Fixture {
             }
             self.take(0, usize::MAX);
             self.take(1, usize::MAX);
+            for index in [0, 1] {
+                let streams: Vec<u16> = self.ends[index].unfinished.keys().copied().collect();
+                for stream in streams {
+                    self.go_on(index, stream);
+                }
+            }
+            self.settle();
             if self.forging || self.has_ended() || !self.ends.iter().any(End::waits) {
                 return;
             }
