@@ -96,7 +96,7 @@ impl Place {
             _ => local.port(),
         };
         let udp = if sctp == 0 { 0 } else { ports().of(sctp) };
-        let socket = udp_socket(SocketAddr::new(local.ip(), udp))?;
+        let socket = open_udp(SocketAddr::new(local.ip(), udp))?;
         let sctp = if sctp == 0 {
             ports().chosen(socket.local_addr().port())
         } else {
@@ -165,6 +165,20 @@ impl Place {
             accepting: OnceLock::new(),
         }))
     }
+}
+
+/// How often [`open_udp`] tries.
+const ATTEMPTS: usize = 10;
+
+/// Opens a UDP socket. That of an endpoint which has just ended is closed in one of the driver's next turns.
+fn open_udp(local: SocketAddr) -> Result<Arc<dyn io::Socket>, Errno> {
+    for _ in 1..ATTEMPTS {
+        match udp_socket(local).map_err(Errno::from) {
+            Err(Errno(libc::EADDRINUSE)) => Process::current().await_turn()?,
+            opened => return opened,
+        }
+    }
+    Ok(udp_socket(local)?)
 }
 
 impl Process {
