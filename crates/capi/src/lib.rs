@@ -9,6 +9,7 @@
 //! | `table` | which descriptors are ours? |
 //! | `fork` | what can a child do with the sockets of its parent? |
 //! | `process` | the driver thread, fork and exit |
+//! | `supervise` | sockets for programs into which nothing can be preloaded |
 //! | `environment` | variables that select ports and policies |
 //! | `statistics` | what associations did, as lines of JSON |
 //! | `hub` | endpoints, their addresses and ports |
@@ -18,12 +19,12 @@
 //! | `address`, `layout`, `errno` | the C representations |
 #![cfg(target_os = "linux")]
 #![cfg_attr(
-    test,
+    any(test, feature = "fuzzing"),
     expect(
         dead_code,
         unused_imports,
         unused_macros,
-        reason = "tests do not replace the C library's functions"
+        reason = "tests and fuzz targets do not replace the C library's functions"
     )
 )]
 
@@ -39,6 +40,7 @@ mod mirror;
 mod process;
 mod socket;
 mod statistics;
+mod supervise;
 mod table;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -3,7 +3,8 @@
 //! The program holds one end. It is readable while there is a byte in its queue, and writable unless its send buffer is full of
 //! bytes; nothing else ever passes through the pair. Blocking, time limits, `O_NONBLOCK` and interruption by signals are the kernel's.
 
-use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
+use std::time::Duration;
 
 use rustix::io::Errno as Failed;
 use rustix::net::sockopt::{Timeout, set_socket_send_buffer_size, set_socket_timeout, socket_timeout};
@@ -56,6 +57,17 @@ impl Mirror {
         let limit = socket_timeout(&like.theirs, Timeout::Send)?;
         set_socket_timeout(&gate.theirs, Timeout::Send, limit)?;
         Ok(gate)
+    }
+
+    /// A duplicate of the program's descriptor.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.theirs.as_fd()
+    }
+
+    /// How long calls on the program's descriptor wait, if the program has limited that.
+    pub(crate) fn limit(&self, sends: bool) -> Option<Duration> {
+        let kind = if sends { Timeout::Send } else { Timeout::Recv };
+        socket_timeout(&self.theirs, kind).ok().flatten()
     }
 
     /// Descriptors that only the library knows.

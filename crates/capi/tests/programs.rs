@@ -6,33 +6,55 @@
 #[path = "unmodified/harness.rs"]
 mod harness;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use harness::{has, library};
+use harness::{has, library, supervised};
+use tempfile::TempDir;
 
 fn run(program: &mut Command) -> Output {
     program.env("LD_PRELOAD", library()).output().unwrap()
 }
 
-/// Compiles a program of the tests and runs one of its cases.
-fn case(program: &str, name: &str) {
+/// Compiles a program of the tests; `None` if the header is missing.
+fn compile(program: &str, options: &[&str]) -> Option<(TempDir, PathBuf)> {
     if !has("/usr/include/netinet/sctp.h") {
-        return;
+        return None;
     }
     let folder = tempfile::tempdir().unwrap();
     let binary = folder.path().join(program);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{program}.c"));
     let mut compiler = Command::new("cc");
     compiler.args(["-Wall", "-Werror", "-O2", "-D_FORTIFY_SOURCE=2", "-pthread", "-o"]);
-    let compiled = compiler.arg(&binary).arg(source).arg("-lsctp").output().unwrap();
+    let compiled = compiler
+        .arg(&binary)
+        .arg(source)
+        .args(options)
+        .arg("-lsctp")
+        .output()
+        .unwrap();
     assert!(
         compiled.status.success(),
         "{}",
         String::from_utf8_lossy(&compiled.stderr)
     );
-    let ran = run(Command::new("timeout").arg("120").arg(&binary).arg(name));
-    assert!(ran.status.success(), "{ran:?}");
+    Some((folder, binary))
+}
+
+/// Compiles a program of the tests and runs one of its cases.
+fn case(program: &str, name: &str) {
+    if let Some((_folder, binary)) = compile(program, &[]) {
+        let ran = run(Command::new("timeout").arg("120").arg(&binary).arg(name));
+        assert!(ran.status.success(), "{ran:?}");
+    }
+}
+
+/// As [`case`], linked statically and supervised.
+fn supervised_case(program: &str, name: &str) {
+    if let Some((_folder, binary)) = compile(program, &["-static"]) {
+        let ran = supervised(&binary, [name]).output().unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+    }
 }
 
 #[test]
@@ -228,6 +250,66 @@ fn calls_beside_the_standard_work_or_fail_clearly() {
 #[test]
 fn ten_thousand_sockets_leave_nothing_behind() {
     case("hostile", "leaks");
+}
+
+#[test]
+fn static_program_has_blocking_sockets() {
+    supervised_case("supervised", "blocking");
+}
+
+#[test]
+fn static_program_polls_and_does_not_wait() {
+    supervised_case("supervised", "readiness");
+}
+
+#[test]
+fn children_of_a_static_program_share_its_sockets() {
+    supervised_case("supervised", "forked");
+}
+
+#[test]
+fn static_program_has_ancillary_data_and_notifications() {
+    supervised_case("echo", "ancillary");
+}
+
+#[test]
+fn static_program_gets_the_errors_of_the_kernel() {
+    supervised_case("echo", "refused");
+}
+
+#[test]
+fn threads_of_a_static_program_send_and_receive_at_once() {
+    supervised_case("echo", "threads");
+}
+
+#[test]
+fn threads_of_a_static_program_can_be_cancelled() {
+    supervised_case("echo", "cancelled");
+}
+
+#[test]
+fn static_program_learns_of_the_ends_of_associations() {
+    supervised_case("many", "ends");
+}
+
+#[test]
+fn static_program_peels_associations_off() {
+    supervised_case("many", "peeled");
+}
+
+#[test]
+fn options_of_a_static_program_are_kept() {
+    supervised_case("options", "kept");
+}
+
+#[test]
+fn static_program_has_several_addresses() {
+    supervised_case("options", "multihomed");
+}
+
+#[test]
+fn calls_of_a_static_program_that_would_be_missed_fail_clearly() {
+    supervised_case("supervised", "refusals");
 }
 
 #[test]

@@ -1,13 +1,10 @@
 //! Exported functions about descriptors: close, shutdown, dup, fcntl, ioctl.
 
-use std::sync::Arc;
-
 use libc::{c_int, c_uint, c_ulong};
 
 use super::memory::{self, done};
 use super::next::next;
 use crate::errno::Errno;
-use crate::socket::Member;
 use crate::table;
 
 /// Closes a descriptor. The last one of a socket shuts its association down in the background.
@@ -124,11 +121,7 @@ extern "C-unwind" fn ioctl(fd: c_int, request: c_ulong, argument: usize) -> c_in
     if request == libc::TIOCOUTQ
         && let Some(socket) = table::find_here(fd)
     {
-        return done(socket.and_then(|socket| {
-            let unsent = |member: &Arc<Member>| member.association.statistics().send_buffer_used;
-            let bytes: u64 = socket.all_members().iter().map(unsent).sum();
-            put_length(argument, usize::try_from(bytes).unwrap_or(usize::MAX))
-        }));
+        return done(socket.and_then(|socket| put_length(argument, socket.unacknowledged())));
     }
     next!(ioctl(fd: c_int, request: c_ulong, argument: usize) -> c_int)
 }

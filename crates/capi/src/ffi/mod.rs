@@ -10,16 +10,17 @@
     reason = "the functions of the sockets API take and return raw pointers"
 )]
 
-#[cfg(not(test))]
+#[cfg(not(any(test, feature = "fuzzing")))]
 mod descriptors;
 pub(crate) mod hooks;
 mod memory;
 mod next;
-#[cfg(not(test))]
+#[cfg(not(any(test, feature = "fuzzing")))]
 mod options;
-#[cfg(not(test))]
+#[cfg(not(any(test, feature = "fuzzing")))]
 mod sctp;
-#[cfg(not(test))]
+pub(crate) mod seccomp;
+#[cfg(not(any(test, feature = "fuzzing")))]
 mod setup;
-#[cfg(not(test))]
+#[cfg(not(any(test, feature = "fuzzing")))]
 mod transfer;

@@ -64,6 +64,10 @@ impl<'b> Fields<'b> {
         Ok(i32::from_ne_bytes(self.array()?))
     }
 
+    pub(crate) fn u64(&mut self) -> Result<u64, Errno> {
+        Ok(u64::from_ne_bytes(self.array()?))
+    }
+
     /// A `struct sockaddr_storage`; `None` if its family is 0.
     pub(crate) fn storage(&mut self) -> Result<Option<SocketAddr>, Errno> {
         let bytes = self.bytes(STORAGE)?;

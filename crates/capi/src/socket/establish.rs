@@ -188,12 +188,36 @@ impl Socket {
     ///
     /// # Errors
     ///
-    /// `EISCONN` or `EALREADY` if there is one with this peer, or the peer cannot be reached.
+    /// As [`begin_connecting`](Self::begin_connecting), or the peer does not answer.
     pub(crate) fn connect(
         self: &Arc<Self>,
         remotes: &[SocketAddr],
     ) -> Result<(i32, Result<(), Errno>), Errno> {
+        let waits = self.waits()?;
+        let member = self.begin_connecting(remotes, waits, self.style == Style::OneToOne)?;
+        // As the kernel does, also if the handshake is over by now.
+        if !waits {
+            return Ok((member.id, Err(Errno(libc::EINPROGRESS))));
+        }
+        self.wait_until_established(&member)
+    }
+
+    /// Begins an association, for a call that `waits` until the handshake is over. Meanwhile, the socket is not writable if `is_seen`.
+    ///
+    /// # Errors
+    ///
+    /// `EISCONN` or `EALREADY` if there is one with this peer, or the peer cannot be reached.
+    pub(crate) fn begin_connecting(
+        self: &Arc<Self>,
+        remotes: &[SocketAddr],
+        waits: bool,
+        is_seen: bool,
+    ) -> Result<Arc<Member>, Errno> {
         let first = *remotes.first().ok_or(Errno(libc::EINVAL))?;
+        if first.port() == 0 {
+            // Nobody can have it.
+            return Err(Errno(libc::ECONNREFUSED));
+        }
         let mut phase = lock(&self.phase);
         let member = match (self.style, &*phase) {
             (Style::OneToOne, Phase::New | Phase::Bound(_)) => {
@@ -220,16 +244,19 @@ impl Socket {
             }
         };
         drop(phase);
-        let is_patient = !self.mirror.is_nonblocking()?;
-        if is_patient || self.style == Style::OneToOne {
-            self.block_until_established(&member)?;
+        if waits || self.style == Style::OneToOne {
+            self.block_until_established(&member, is_seen)?;
         }
         member.follow_handshake()?;
-        // As the kernel does, also if the handshake is over by now.
-        if !is_patient {
-            return Ok((member.id, Err(Errno(libc::EINPROGRESS))));
+        Ok(member)
+    }
+
+    /// How a handshake has ended; `None` before. The error of the socket goes with it.
+    pub(crate) fn handshake(&self, member: &Member) -> Option<Result<(), Errno>> {
+        match member.failure.get() {
+            Some(error) => Some(Err(self.take_error().unwrap_or(*error))),
+            None => member.is_established().then_some(Ok(())),
         }
-        self.wait_until_established(&member)
     }
 
     fn wait_until_established(&self, member: &Member) -> Result<(i32, Result<(), Errno>), Errno> {

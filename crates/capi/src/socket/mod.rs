@@ -15,10 +15,10 @@ mod watch;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anabranch::Readiness;
 
@@ -115,6 +115,43 @@ impl Socket {
             descriptors: AtomicUsize::new(0),
         };
         Ok((Arc::new(socket), program))
+    }
+
+    /// A descriptor that is ready as the program's is.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.mirror.descriptor()
+    }
+
+    /// Whether calls wait.
+    pub(crate) fn waits(&self) -> Result<bool, Errno> {
+        Ok(!self.mirror.is_nonblocking()?)
+    }
+
+    /// When a call that begins now waits no longer (`SO_SNDTIMEO`, `SO_RCVTIMEO`).
+    pub(crate) fn limit(&self, sends: bool) -> Option<Instant> {
+        Instant::now().checked_add(self.mirror.limit(sends)?)
+    }
+
+    /// Makes the socket readable beside what it has, or takes that back.
+    pub(crate) fn mark(&self, is_readable: bool) {
+        if is_readable {
+            self.mirror.mark();
+        } else {
+            self.mirror.unmark();
+        }
+    }
+
+    /// Whether closing waits for the peer (`SO_LINGER`).
+    pub(crate) fn lingers(&self) -> bool {
+        let (lingers, seconds) = lock(&self.settings).linger;
+        lingers != 0 && seconds != 0
+    }
+
+    /// Bytes that peers have not acknowledged.
+    pub(crate) fn unacknowledged(&self) -> usize {
+        let unsent = |member: &Arc<Member>| member.association.statistics().send_buffer_used;
+        let bytes: u64 = self.all_members().iter().map(unsent).sum();
+        usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 
     /// Descriptors that only the library knows.

@@ -262,9 +262,9 @@ impl Socket {
     }
 
     /// Blocks a new association until the handshake is over: in the one-to-one style, or for a call that waits.
-    pub(super) fn block_until_established(&self, member: &Member) -> Result<(), Errno> {
+    pub(super) fn block_until_established(&self, member: &Member, is_seen: bool) -> Result<(), Errno> {
         let mut writer = lock(&self.writer);
-        self.block(&mut writer, member, self.style == Style::OneToOne)
+        self.block(&mut writer, member, is_seen)
     }
 
     /// Starts the shutdown of the association (`SHUT_WR`). What the peer still sends can be received. It has no effect in the

@@ -205,7 +205,7 @@ static void served(void) {
   int server = accept(listening, NULL, NULL);
   pid_t child = fork();
   if (child == 0) {
-    struct sctp_status status;
+    struct sctp_status status = {0};
     struct sockaddr_in from;
     socklen_t length = sizeof from;
     CHECK(close(listening) == 0 && GET(server, SCTP_STATUS, status) == 0 && status.sstat_state == SCTP_ESTABLISHED);

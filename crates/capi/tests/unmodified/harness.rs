@@ -51,6 +51,21 @@ pub(crate) fn program<S: AsRef<OsStr>>(name: &str, arguments: impl IntoIterator<
     command
 }
 
+/// A program whose system calls the library answers from another process, as `anabranch run` starts those that nothing can be preloaded
+/// into. It is killed after some time.
+pub(crate) fn supervised<S: AsRef<OsStr>>(path: &Path, arguments: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new("timeout");
+    // `env` runs a program that the library takes over; so `timeout` stays as it is.
+    command.args(["--kill-after=1", LIMIT, "env", "ANABRANCH_SUPERVISE="]);
+    command.arg(format!("LD_PRELOAD={}", library().display()));
+    command.arg("/bin/true").args([path, path]).args(arguments);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
 /// Runs a program to its end, which has to be a success; returns what it wrote.
 pub(crate) fn run(command: &mut Command) -> String {
     let output = command.output().unwrap();
@@ -101,6 +116,22 @@ impl Running {
             std::thread::yield_now();
         }
         server
+    }
+
+    /// Waits until the program has written this to its standard error.
+    pub(crate) fn until(command: &mut Command, wanted: &str) -> Self {
+        let mut child = command.spawn().unwrap();
+        let mut errors = std::io::BufReader::new(child.stderr.take().unwrap());
+        let mut seen = String::new();
+        while !seen.contains(wanted) {
+            let length = std::io::BufRead::read_line(&mut errors, &mut seen).unwrap();
+            assert!(length > 0, "{command:?} has ended: {seen}");
+        }
+        let output = std::thread::spawn(move || seen + &all(errors));
+        Self {
+            child: Some(child),
+            output: Some(output),
+        }
     }
 
     /// Waits for the end; returns what the program wrote.

@@ -20,7 +20,8 @@ Examples:
           with other policies
 
 SCTP packets are sent in UDP and in the clear. SCTP port p is UDP port p, unless --udp-port says otherwise.
-The program must be linked dynamically against glibc; docs/sockets.md lists programs that work.
+A library is preloaded into programs that are linked dynamically against glibc. System calls of others (static programs, those in Go)
+are answered by a second process, by seccomp user notification. docs/sockets.md lists programs that work.
 Exit codes: those of PROGRAM; 2 invalid arguments, 126 PROGRAM cannot be run with these sockets, 127 PROGRAM is not found.";
 
 /// Arguments of `run`.
@@ -40,6 +41,10 @@ pub(crate) struct RunArguments {
     /// Preload this library [default: the one that this program carries, or libanabranch_sctp.so beside it or in ../lib]
     #[arg(long, value_name = "FILE")]
     pub(crate) library: Option<PathBuf>,
+
+    /// Answer system calls by a second process instead of preloading a library, as for static programs and those in Go
+    #[arg(long)]
+    pub(crate) seccomp: bool,
 
     /// Program to run
     #[arg(value_name = "PROGRAM")]

@@ -1,6 +1,7 @@
 //! `anabranch run`: replaces this process by a program whose SCTP sockets are ours.
 //!
-//! The library is preloaded (docs/sockets.md); environment variables tell it what the options say.
+//! The library is preloaded (docs/sockets.md); environment variables tell it what the options say. Where it cannot be preloaded, it is
+//! into this program once more, and supervises the other one.
 
 mod library;
 mod program;
@@ -13,8 +14,11 @@ use std::process::Command;
 
 use crate::arguments::RunArguments;
 use crate::failure::Failure;
+use program::Way;
 
 const PRELOAD: &str = "LD_PRELOAD";
+/// Tells the library to supervise a program: the value of the variable above for that.
+const SUPERVISE: &str = "ANABRANCH_SUPERVISE";
 
 /// Runs the program; returns only if that fails.
 pub(crate) fn run(arguments: RunArguments) -> Result<Infallible, Failure> {
@@ -28,16 +32,39 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Infallible, Failure> {
         variables.push(("ANABRANCH_STATISTICS", file.into()));
     }
     let path = program::find(&arguments.program)?;
-    program::check(&path)?;
+    let way = program::check(&path)?;
     let library = library::find(arguments.library)?;
-    let mut command = Command::new(&path);
+    let is_supervised = arguments.seccomp || way == Way::Supervised;
+    let mut command = if is_supervised {
+        supervised(&path)?
+    } else {
+        Command::new(&path)
+    };
+    if is_supervised {
+        command.arg(&path).arg(&arguments.program);
+    } else {
+        command.arg0(&arguments.program);
+    }
     command
-        .arg0(&arguments.program)
         .args(arguments.arguments)
         .envs(variables)
         .env(PRELOAD, preloaded(&library)?);
     let error = command.exec();
     Err(program::cannot_run(&path, &error.to_string()))
+}
+
+/// This program again, which the library takes over to run the other one (`supervise` in `crates/capi`).
+fn supervised(path: &Path) -> Result<Command, Failure> {
+    let own = std::env::current_exe();
+    let own = own.map_err(|error| program::cannot_run(path, &error.to_string()))?;
+    if program::check(&own)? != Way::Preloaded {
+        let reason = "this build of anabranch is static, so the sockets library cannot be loaded into it; use a dynamically linked build";
+        return Err(program::cannot_run(path, reason));
+    }
+    let mut command = Command::new(own);
+    let preload = std::env::var_os(PRELOAD).unwrap_or_default();
+    command.env(SUPERVISE, preload);
+    Ok(command)
 }
 
 /// Our library comes first, so that others find its functions.

@@ -1,4 +1,4 @@
-//! Program to run: where is it, and can a library be preloaded into it?
+//! Program to run: where is it, and how does it get its sockets?
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -39,8 +39,17 @@ pub(super) fn cannot_run(path: &Path, reason: &str) -> Failure {
     Failure::NotRun(format!("{}: {reason}", path.display()), 126)
 }
 
-/// Refuses programs into which the dynamic linker would not load the library, silently.
-pub(super) fn check(path: &Path) -> Result<(), Failure> {
+/// How a program gets its sockets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Way {
+    /// The library is preloaded into it.
+    Preloaded,
+    /// Nothing can be preloaded into it, or its sockets are not those of the C library.
+    Supervised,
+}
+
+/// How a program can be run. Refuses those that the system runs with other privileges, where neither way works.
+pub(super) fn check(path: &Path) -> Result<Way, Failure> {
     let metadata = fs::metadata(path).map_err(|error| cannot_run(path, &error.to_string()))?;
     let has = |bit: u32| metadata.mode() & bit != 0;
     let changes_user = has(0o4000) && metadata.uid() != rustix::process::geteuid().as_raw();
@@ -57,9 +66,9 @@ pub(super) fn check(path: &Path) -> Result<(), Failure> {
         let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let mut words = line.trim_ascii().split(u8::is_ascii_whitespace);
         let interpreter = Path::new(OsStr::from_bytes(words.next().unwrap_or_default()));
-        return preloadable(interpreter, &beginning(interpreter)?);
+        return runnable(interpreter, &beginning(interpreter)?);
     }
-    preloadable(path, &head)
+    runnable(path, &head)
 }
 
 /// The beginning of a file.
@@ -72,34 +81,31 @@ fn beginning(path: &Path) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// Refuses an executable that begins so, if the library cannot be preloaded into it.
-fn preloadable(path: &Path, head: &[u8]) -> Result<(), Failure> {
-    refusal(head).map_or(Ok(()), |reason| Err(cannot_run(path, reason)))
+/// How an executable that begins so can be run.
+fn runnable(path: &Path, head: &[u8]) -> Result<Way, Failure> {
+    way(head).map_err(|reason| cannot_run(path, reason))
 }
 
-/// Why the library cannot be preloaded into an executable that begins so.
-fn refusal(head: &[u8]) -> Option<&'static str> {
+/// How an executable that begins so can be run, or why not.
+fn way(head: &[u8]) -> Result<Way, &'static str> {
     const MACHINE: u16 = if cfg!(target_arch = "x86_64") { 62 } else { 183 };
     if !head.starts_with(b"\x7fELF") {
-        return Some("not an executable of this system");
+        return Err("not an executable of this system");
     }
     let is_64_bit_little_endian = head.get(4..6) == Some(&[2, 1]);
     if !is_64_bit_little_endian || number(head, 18, 2) != Some(MACHINE.into()) {
-        return Some("it is for another processor than the sockets library; use a build for this one");
+        return Err("it is for another processor than the sockets library; use a build for this one");
     }
-    match interpreter(head) {
-        None => Some(
-            "it is statically linked, and a library cannot be preloaded into static programs; \
-             use a dynamically linked build",
-        ),
-        Some(linker) if linker.windows(7).any(|part| part == b"ld-musl") => {
-            Some("it is linked against musl, and the sockets library needs glibc; use a build for glibc")
-        }
-        Some(_) if head.windows(14).any(|part| part == b"\xff Go buildinf:") || has_go_note(head) => Some(
-            "it is a Go program, which calls the kernel without the C library, so its sockets cannot be replaced",
-        ),
-        Some(_) => None,
+    let Some(linker) = interpreter(head) else {
+        return Ok(Way::Supervised);
+    };
+    let is_of_musl = linker.windows(7).any(|part| part == b"ld-musl");
+    // A Go program calls the kernel without the C library.
+    let is_go = head.windows(14).any(|part| part == b"\xff Go buildinf:") || has_go_note(head);
+    if is_of_musl || is_go {
+        return Ok(Way::Supervised);
     }
+    Ok(Way::Preloaded)
 }
 
 /// Whether there is the note that Go's linker writes at the beginning of executables.
@@ -148,17 +154,26 @@ mod tests {
     }
 
     #[test]
-    fn programs_that_nothing_can_be_preloaded_into_are_refused() {
-        assert_eq!(refusal(&executable(3, b"/lib64/ld-linux-x86-64.so.2\0")), None);
+    fn programs_that_nothing_can_be_preloaded_into_are_supervised() {
+        let glibc = executable(3, b"/lib64/ld-linux-x86-64.so.2\0");
+        assert_eq!(way(&glibc), Ok(Way::Preloaded));
+        for head in [
+            executable(1, b""),
+            executable(3, b"/lib/ld-musl-x86_64.so.1\0"),
+            executable(3, b"/lib64/ld-linux.so.2\0\x04\0\0\0Go\0\0"),
+        ] {
+            assert_eq!(way(&head), Ok(Way::Supervised));
+        }
+    }
+
+    #[test]
+    fn programs_of_other_systems_are_refused() {
         for (head, word) in [
-            (executable(1, b""), "static"),
-            (executable(3, b"/lib/ld-musl-x86_64.so.1\0"), "musl"),
-            (executable(3, b"/lib64/ld-linux.so.2\0\x04\0\0\0Go\0\0"), "Go"),
             (b"\x7fELF\x01\x01".to_vec(), "processor"),
             (b"text".to_vec(), "executable"),
             (b"\x7fELF\x02\x01".to_vec(), "processor"),
         ] {
-            let reason = refusal(&head).unwrap();
+            let reason = way(&head).unwrap_err();
             assert!(reason.contains(word), "{reason}");
         }
     }

@@ -1,0 +1,133 @@
+//! Start and end of the supervised program. The supervisor ends with the program's exit code, after its last process.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{OwnedFd, RawFd};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Command, ExitStatus};
+
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, WaitOptions};
+
+use super::{Supervisor, filter};
+use crate::ffi::seccomp::{self, Blocked, Listener};
+
+/// Set by `anabranch run`: the value of `LD_PRELOAD` for the program.
+const VARIABLE: &str = "ANABRANCH_SUPERVISE";
+const PRELOAD: &str = "LD_PRELOAD";
+/// The exit code if the program cannot be run.
+const NOT_RUN: i32 = 126;
+
+/// Takes the process over, if `anabranch run` has started it for that.
+pub(crate) fn start() {
+    let Some(preload) = std::env::var_os(VARIABLE) else {
+        return;
+    };
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let code = match arguments.split_first() {
+        Some((program, arguments)) => run(program, arguments, &preload).unwrap_or_else(|error| {
+            eprintln!("anabranch: {}: {error}", program.to_string_lossy());
+            NOT_RUN
+        }),
+        None => NOT_RUN,
+    };
+    std::process::exit(code);
+}
+
+/// Runs a program, whose first argument is its name; returns its exit code.
+fn run(program: &OsStr, arguments: &[OsString], preload: &OsStr) -> io::Result<i32> {
+    // Orphans of the program become children of this process, which so learns when the last one has ended.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    let blocked = seccomp::hold_signals();
+    let mut command = Command::new(program);
+    if let Some((name, arguments)) = arguments.split_first() {
+        command.arg0(name).args(arguments);
+    }
+    command.env_remove(VARIABLE);
+    if preload.is_empty() {
+        command.env_remove(PRELOAD);
+    } else {
+        command.env(PRELOAD, preload);
+    }
+    let (child, listener) = launch(command, blocked)?;
+    let (ended, mut tell) = io::pipe()?;
+    let reaper = std::thread::spawn(move || {
+        let status = reap(child);
+        let _ = tell.write_all(&[0]);
+        status
+    });
+    std::thread::spawn(move || seccomp::forward(child));
+    Supervisor::new(listener).run(&ended.into());
+    let status = reaper.join().ok().flatten();
+    Ok(status.map_or(NOT_RUN, |status| {
+        status
+            .code()
+            .or_else(|| status.signal().map(|signal| 128 + signal))
+            .unwrap_or(NOT_RUN)
+    }))
+}
+
+/// Starts the program under the filter. It begins when this process has the listener.
+fn launch(mut command: Command, blocked: Blocked) -> io::Result<(u32, Listener)> {
+    let (mut told, tell) = io::pipe()?;
+    let (wait, mut go) = io::pipe()?;
+    let getter = std::thread::spawn(move || -> io::Result<Listener> {
+        let mut numbers = [0; 8];
+        told.read_exact(&mut numbers)?;
+        let [process, listener] = [&numbers[..4], &numbers[4..]]
+            .map(|number| number.first_chunk().copied().map_or(0, i32::from_ne_bytes));
+        let listener = fetch(process, listener)?;
+        go.write_all(&[0])?;
+        Ok(Listener::new(listener))
+    });
+    let (tell, wait) = (OwnedFd::from(tell), OwnedFd::from(wait));
+    seccomp::filtered(
+        &mut command,
+        &filter::program(),
+        blocked,
+        move |listener: RawFd| {
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            let own = rustix::process::getpid().as_raw_nonzero().get();
+            let mut numbers = [0; 8];
+            numbers[..4].copy_from_slice(&own.to_ne_bytes());
+            numbers[4..].copy_from_slice(&listener.to_ne_bytes());
+            rustix::io::write(&tell, &numbers)?;
+            match rustix::io::read(&wait, &mut [0; 1][..])? {
+                1 => Ok(()),
+                _ => Err(io::ErrorKind::PermissionDenied.into()),
+            }
+        },
+    );
+    let spawned = command.spawn();
+    // The child has copies of these: without them, the thread would wait forever after a failure.
+    drop(command);
+    let listener = getter.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
+    let child = spawned?;
+    Ok((child.id(), listener?))
+}
+
+/// A descriptor of another process.
+fn fetch(process: i32, number: RawFd) -> io::Result<OwnedFd> {
+    let process = Pid::from_raw(process).ok_or(io::ErrorKind::InvalidData)?;
+    let handle = rustix::process::pidfd_open(process, PidfdFlags::empty())?;
+    Ok(rustix::process::pidfd_getfd(
+        &handle,
+        number,
+        PidfdGetfdFlags::empty(),
+    )?)
+}
+
+/// Waits until all processes of the program have ended; returns the status of the first.
+fn reap(first: u32) -> Option<ExitStatus> {
+    let mut status = None;
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((process, ended))) => {
+                if process.as_raw_nonzero().get().cast_unsigned() == first {
+                    status = Some(ExitStatus::from_raw(ended.as_raw()));
+                }
+            }
+            Err(rustix::io::Errno::INTR) | Ok(None) => {}
+            Err(_) => return status,
+        }
+    }
+}

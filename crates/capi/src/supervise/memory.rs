@@ -1,0 +1,161 @@
+//! Memory of the supervised program: buffers, addresses and messages.
+
+use std::net::SocketAddr;
+
+use crate::address;
+use crate::errno::Errno;
+use crate::ffi::seccomp;
+use crate::layout::Fields;
+
+/// Length of `struct msghdr`.
+const HEADER: usize = 56;
+/// Length of `struct mmsghdr`, and where the length of the message is in it.
+pub(super) const MULTIPLE: u64 = 64;
+pub(super) const LENGTH: u64 = 56;
+
+/// Memory of the program of a thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Memory {
+    pub(super) thread: u32,
+}
+
+/// A buffer: where it is, and its length.
+pub(super) type Buffer = (u64, usize);
+
+/// `struct msghdr`.
+#[derive(Debug)]
+pub(super) struct Header {
+    at: u64,
+    pub(super) name: u64,
+    pub(super) name_length: u32,
+    pub(super) buffers: Vec<Buffer>,
+    pub(super) control: Buffer,
+}
+
+impl Memory {
+    pub(super) fn read(self, at: u64, length: usize) -> Result<Vec<u8>, Errno> {
+        seccomp::read(self.thread, at, length)
+    }
+
+    pub(super) fn write(self, at: u64, bytes: &[u8]) -> Result<(), Errno> {
+        seccomp::write(self.thread, at, bytes)
+    }
+
+    pub(super) fn u32(self, at: u64) -> Result<u32, Errno> {
+        Fields::new(&self.read(at, 4)?).u32()
+    }
+
+    pub(super) fn address(self, at: u64, length: u64) -> Result<SocketAddr, Errno> {
+        address::read(&self.read(at, usize::try_from(length).unwrap_or(usize::MAX).min(128))?)
+    }
+
+    /// Writes an address, as far as there is room, and its length.
+    pub(super) fn put_address(self, bytes: &[u8], to: u64, length: u64) -> Result<(), Errno> {
+        if to == 0 || length == 0 {
+            return Ok(());
+        }
+        let room = self.u32(length)? as usize;
+        self.write(to, &bytes[..bytes.len().min(room)])?;
+        self.write(length, &(bytes.len() as u32).to_ne_bytes())
+    }
+
+    /// An array of `struct iovec`.
+    ///
+    /// # Errors
+    ///
+    /// `EMSGSIZE` for more than 1,024, `EINVAL` if their lengths are more than any call could return.
+    pub(super) fn buffers(self, at: u64, count: u64) -> Result<Vec<Buffer>, Errno> {
+        if count > 1024 {
+            return Err(Errno(libc::EMSGSIZE));
+        }
+        let bytes = self.read(at, count as usize * 16)?;
+        let mut fields = Fields::new(&bytes);
+        let mut buffers = Vec::new();
+        for _ in 0..count {
+            let (base, length) = (fields.u64()?, fields.u64()?);
+            buffers.push((base, usize::try_from(length).unwrap_or(usize::MAX)));
+        }
+        if room(&buffers) > isize::MAX as usize {
+            return Err(Errno(libc::EINVAL));
+        }
+        Ok(buffers)
+    }
+
+    pub(super) fn header(self, at: u64) -> Result<Header, Errno> {
+        let bytes = self.read(at, HEADER)?;
+        let mut fields = Fields::new(&bytes);
+        let (name, name_length, _) = (fields.u64()?, fields.u32()?, fields.u32()?);
+        let buffers = self.buffers(fields.u64()?, fields.u64()?)?;
+        let control = (
+            fields.u64()?,
+            usize::try_from(fields.u64()?).unwrap_or(usize::MAX),
+        );
+        Ok(Header {
+            at,
+            name,
+            name_length,
+            buffers,
+            control,
+        })
+    }
+
+    /// Ancillary data that the program sends.
+    ///
+    /// # Errors
+    ///
+    /// `ENOBUFS` if it is longer than the kernel would take.
+    pub(super) fn control(self, header: &Header) -> Result<Vec<u8>, Errno> {
+        const LONGEST: usize = 64 << 10;
+        let (at, length) = header.control;
+        if length > LONGEST {
+            return Err(Errno(libc::ENOBUFS));
+        }
+        self.read(at, length)
+    }
+
+    /// What a call that receives says of a message: lengths of its address and of ancillary data, and flags.
+    pub(super) fn finish_header(
+        self,
+        header: &Header,
+        (name, control, flags): (u32, u64, i32),
+    ) -> Result<(), Errno> {
+        self.write(header.at + 8, &name.to_ne_bytes())?;
+        self.write(header.at + 40, &control.to_ne_bytes())?;
+        self.write(header.at + 48, &flags.to_ne_bytes())
+    }
+
+    /// All bytes of the buffers.
+    ///
+    /// # Errors
+    ///
+    /// `EMSGSIZE` if they are more than `limit`.
+    pub(super) fn gather(self, buffers: &[Buffer], limit: usize) -> Result<Vec<u8>, Errno> {
+        if room(buffers) > limit {
+            return Err(Errno(libc::EMSGSIZE));
+        }
+        if let [(at, length)] = buffers {
+            return self.read(*at, *length);
+        }
+        let mut all = Vec::new();
+        for (at, length) in buffers {
+            all.extend(self.read(*at, *length)?);
+        }
+        Ok(all)
+    }
+
+    /// Fills the buffers one after another.
+    pub(super) fn scatter(self, mut bytes: &[u8], buffers: &[Buffer]) -> Result<(), Errno> {
+        for (at, length) in buffers {
+            let (now, later) = bytes.split_at(bytes.len().min(*length));
+            self.write(*at, now)?;
+            bytes = later;
+        }
+        Ok(())
+    }
+}
+
+/// Sum of the lengths of the buffers.
+pub(super) fn room(buffers: &[Buffer]) -> usize {
+    let lengths = buffers.iter().map(|(_, length)| *length);
+    lengths.fold(0, usize::saturating_add)
+}

@@ -1,0 +1,328 @@
+//! Supervisor: answers the system calls on SCTP sockets of a program into which nothing can be preloaded, as static ones or those in Go.
+//!
+//! `anabranch run` has this library preloaded into a process of its own, where it takes over: it starts the program under a filter
+//! (ADR 0155), by which the kernel tells of calls on our sockets and waits for the answers.
+//! One thread answers all calls; none of them makes it wait. What would block stays pending until the descriptor is ready, while signals
+//! can interrupt it.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `filter` | which calls arrive here? |
+//! | `launch` | the program: start, signals, end |
+//! | `sockets` | which descriptor is which? |
+//! | `memory` | the program's memory |
+//! | `call` | one call |
+//! | `transfer` | calls that send and receive |
+//! | `setup` | calls that create, bind, connect and accept |
+
+mod call;
+mod filter;
+mod launch;
+mod memory;
+mod setup;
+mod sockets;
+mod transfer;
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Signal;
+
+use crate::errno::Errno;
+use crate::ffi::seccomp::{Listener, Notification};
+use crate::socket::{Member, Received, Socket};
+pub(crate) use launch::start;
+use sockets::Sockets;
+
+/// How often the supervisor looks for calls that a signal has interrupted, and for sockets whose processes have ended.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What becomes of a call.
+#[derive(Debug)]
+enum Outcome {
+    Done(i64),
+    /// `EPIPE`, and the signal.
+    Broken,
+    /// The kernel executes it.
+    Pass,
+    /// A message was received. It stays if the call waits for it no longer.
+    Received(i64, Arc<Socket>, Box<Received>),
+    /// A new socket, and a descriptor of it with this number.
+    New(New),
+    /// Another descriptor of a socket, with this number.
+    Duplicate(OwnedFd, i32, bool),
+    /// It waits until the socket is ready for this, if its descriptor waits.
+    Wait(Arc<Socket>, PollFlags),
+    /// The handshake goes on. The second value is the result of the call.
+    Connecting(Arc<Socket>, Arc<Member>, i64),
+}
+
+/// A new socket.
+#[derive(Debug)]
+struct New {
+    socket: Arc<Socket>,
+    program: OwnedFd,
+    number: i32,
+    closes_on_exec: bool,
+    /// The socket that has accepted it.
+    listener: Option<Arc<Socket>>,
+}
+
+/// A call that waits.
+#[derive(Debug)]
+struct Pending {
+    notification: Notification,
+    socket: Arc<Socket>,
+    events: PollFlags,
+    /// The end of `SO_RCVTIMEO` or `SO_SNDTIMEO`.
+    limit: Option<Instant>,
+    handshake: Option<(Arc<Member>, i64)>,
+}
+
+/// What an interrupted call of a thread has done, for the case that the kernel or the program repeats it.
+#[derive(Debug)]
+enum Interrupted {
+    Done(i64),
+    Connecting(Arc<Socket>, Arc<Member>, i64),
+}
+
+/// The supervisor.
+#[derive(Debug)]
+struct Supervisor {
+    listener: Listener,
+    sockets: Sockets,
+    pending: Vec<Pending>,
+    interrupted: BTreeMap<u32, (i64, [u64; 6], Interrupted)>,
+    /// Messages that no call has got, by address of the socket, and accepted sockets by that of the listening one.
+    returned: Vec<(Arc<Socket>, Received)>,
+    unaccepted: Vec<(Arc<Socket>, Arc<Socket>, OwnedFd)>,
+}
+
+impl Supervisor {
+    fn new(listener: Listener) -> Self {
+        Self {
+            listener,
+            sockets: Sockets::default(),
+            pending: Vec::new(),
+            interrupted: BTreeMap::new(),
+            returned: Vec::new(),
+            unaccepted: Vec::new(),
+        }
+    }
+
+    /// Answers calls until all processes of the program have ended, of which `ended` tells.
+    fn run(&mut self, ended: &OwnedFd) {
+        let mut swept = Instant::now();
+        loop {
+            let mut watched = vec![
+                PollFd::new(&self.listener, PollFlags::IN),
+                PollFd::new(ended, PollFlags::IN),
+            ];
+            let waiting = self.pending.iter();
+            watched
+                .extend(waiting.map(|call| PollFd::from_borrowed_fd(call.socket.descriptor(), call.events)));
+            let is_idle = self.sockets.is_empty() && self.pending.is_empty();
+            let limit = Timespec::try_from(TICK).ok().filter(|_| !is_idle);
+            let _ = poll(&mut watched, limit.as_ref());
+            let has_call = watched[0].revents().contains(PollFlags::IN);
+            let ready: Vec<bool> = watched[1..].iter().map(|fd| !fd.revents().is_empty()).collect();
+            drop(watched);
+            let Some((false, ready)) = ready.split_first() else {
+                return self.sockets.close_all();
+            };
+            self.retry(ready);
+            if has_call && let Ok(notification) = self.listener.receive() {
+                self.handle(notification);
+            }
+            if swept.elapsed() >= TICK {
+                swept = Instant::now();
+                self.tick();
+            }
+        }
+    }
+
+    /// Tries pending calls again whose sockets are ready.
+    fn retry(&mut self, ready: &[bool]) {
+        if !ready.contains(&true) {
+            return;
+        }
+        let mut is_ready = ready.iter();
+        let is_ready = |_: &mut Pending| is_ready.next() == Some(&true);
+        let calls: Vec<Pending> = self.pending.extract_if(.., is_ready).collect();
+        for call in calls {
+            if !self.listener.is_waiting(call.notification.id) {
+                self.forget(call);
+                continue;
+            }
+            let notification = call.notification;
+            match call.handshake {
+                None => self.attempt(notification, call.limit),
+                Some((member, result)) => {
+                    let outcome = match call.socket.handshake(&member) {
+                        None => Ok(Outcome::Connecting(call.socket, member, result)),
+                        Some(ended) => ended.map(|()| Outcome::Done(result)),
+                    };
+                    self.finish(notification, outcome, call.limit);
+                }
+            }
+        }
+    }
+
+    /// A call waits no longer. A handshake that it began goes on.
+    fn forget(&mut self, call: Pending) {
+        if let Some((member, result)) = call.handshake {
+            let begun = Interrupted::Connecting(call.socket, member, result);
+            self.keep(&call.notification, begun);
+        }
+    }
+
+    fn keep(&mut self, call: &Notification, what: Interrupted) {
+        self.interrupted
+            .insert(call.thread, (call.number, call.arguments, what));
+    }
+
+    /// Forgets interrupted calls, ends those whose time is over, and closes sockets that no process has.
+    fn tick(&mut self) {
+        let listener = &self.listener;
+        let has_ended = |call: &mut Pending| !listener.is_waiting(call.notification.id);
+        let ended: Vec<Pending> = self.pending.extract_if(.., has_ended).collect();
+        ended.into_iter().for_each(|call| self.forget(call));
+        let now = Instant::now();
+        let is_late = |call: &mut Pending| call.limit.is_some_and(|limit| limit <= now);
+        let late: Vec<Pending> = self.pending.extract_if(.., is_late).collect();
+        for call in late {
+            let error = if call.handshake.is_some() {
+                libc::EINPROGRESS
+            } else {
+                libc::EAGAIN
+            };
+            let _ = self.listener.answer(call.notification.id, Err(Errno(error)));
+        }
+        let lives = |thread: &u32| std::path::Path::new(&format!("/proc/{thread}")).exists();
+        self.interrupted.retain(|thread, _| lives(thread));
+        self.sockets.sweep_at_times();
+    }
+
+    /// A call has arrived.
+    fn handle(&mut self, notification: Notification) {
+        let before = self.interrupted.remove(&notification.thread);
+        let same = before.filter(|(number, arguments, _)| {
+            (*number, arguments) == (notification.number, &notification.arguments)
+        });
+        match same {
+            Some((_, _, Interrupted::Done(result))) => {
+                self.finish(notification, Ok(Outcome::Done(result)), None);
+            }
+            Some((_, _, Interrupted::Connecting(socket, member, result))) => {
+                self.finish(
+                    notification,
+                    Ok(Outcome::Connecting(socket, member, result)),
+                    None,
+                );
+            }
+            None => self.attempt(notification, None),
+        }
+    }
+
+    fn attempt(&mut self, notification: Notification, limit: Option<Instant>) {
+        let outcome = self.call(&notification);
+        self.finish(notification, outcome, limit);
+    }
+
+    fn finish(
+        &mut self,
+        notification: Notification,
+        outcome: Result<Outcome, Errno>,
+        limit: Option<Instant>,
+    ) {
+        let id = notification.id;
+        match outcome {
+            // A call that was interrupted meanwhile and is repeated gets the same result.
+            Ok(Outcome::Done(result)) => {
+                if self.listener.answer(id, Ok(result)).is_err() {
+                    self.keep(&notification, Interrupted::Done(result));
+                }
+            }
+            Err(error) => drop(self.listener.answer(id, Err(error))),
+            Ok(Outcome::Broken) => {
+                let _ = self.listener.answer(id, Err(Errno(libc::EPIPE)));
+                // Earlier, it would interrupt the call.
+                sockets::signal(notification.thread, Signal::PIPE);
+            }
+            Ok(Outcome::Pass) => drop(self.listener.pass(id)),
+            Ok(Outcome::Received(result, socket, received)) => {
+                if self.listener.answer(id, Ok(result)).is_err() {
+                    socket.mark(true);
+                    self.returned.push((socket, *received));
+                }
+            }
+            Ok(Outcome::New(new)) => self.give(&notification, new),
+            Ok(Outcome::Duplicate(descriptor, number, closes)) => {
+                let given = self.listener.give(id, descriptor.as_fd(), number, closes);
+                self.refuse(id, given);
+            }
+            Ok(Outcome::Wait(socket, events)) => {
+                if !socket.waits().unwrap_or(false) {
+                    let _ = self.listener.answer(id, Err(Errno(libc::EAGAIN)));
+                    return;
+                }
+                let limit = limit.or_else(|| socket.limit(events == PollFlags::OUT));
+                self.pending.push(Pending {
+                    notification,
+                    socket,
+                    events,
+                    limit,
+                    handshake: None,
+                });
+            }
+            Ok(Outcome::Connecting(socket, member, result)) => {
+                let limit = limit.or_else(|| socket.limit(true));
+                self.pending.push(Pending {
+                    notification,
+                    socket,
+                    events: PollFlags::OUT,
+                    limit,
+                    handshake: Some((member, result)),
+                });
+            }
+        }
+    }
+
+    /// Gives the program a new socket, or keeps it for the next call that accepts.
+    fn give(&mut self, notification: &Notification, new: New) {
+        let id = notification.id;
+        let given = self
+            .listener
+            .give(id, new.program.as_fd(), new.number, new.closes_on_exec);
+        match (given, new.listener) {
+            (Ok(()), _) => {
+                let _ = self.sockets.enter(new.socket, &new.program);
+            }
+            (Err(_), Some(listener)) if !self.listener.is_waiting(id) => {
+                listener.mark(true);
+                self.unaccepted.push((listener, new.socket, new.program));
+            }
+            (Err(error), _) => {
+                new.socket.add_descriptor();
+                new.socket.remove_descriptor();
+                self.refuse(id, Err(error));
+            }
+        }
+    }
+
+    /// Answers a call whose descriptor could not be given.
+    fn refuse(&self, id: u64, given: Result<(), Errno>) {
+        if let Err(error) = given {
+            // The number is beyond the program's limit.
+            let number = if error.0 == libc::EBADF {
+                libc::EMFILE
+            } else {
+                error.0
+            };
+            let _ = self.listener.answer(id, Err(Errno(number)));
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Sockets of the supervised program: which descriptor is which, and when is a socket closed?
+//!
+//! A descriptor is recognized by the socket pair behind it, which stays the same however a process came by it: by duplication, by a
+//! fork, or by running another program. A socket is closed when no process has a descriptor of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal};
+
+use super::filter::FIRST;
+use crate::errno::Errno;
+use crate::socket::Socket;
+
+/// Device and inode of a socket pair.
+type Inode = (u64, u64);
+
+/// Descriptors below this one fit into the sets of `select`, so these numbers are given first.
+const SELECTABLE: i32 = 1024;
+/// No descriptors are given from here on.
+const LIMIT: i32 = 1 << 20;
+
+#[derive(Debug, Default)]
+pub(super) struct Sockets {
+    all: BTreeMap<Inode, Arc<Socket>>,
+    /// Those of which a process has, or had, several descriptors.
+    shared: BTreeSet<Inode>,
+    /// When to look for sockets that nobody has any more.
+    sweep_at: Option<Instant>,
+    /// Numbers given so far: the next ones are others, so that a number is not given again at once.
+    given: i32,
+}
+
+/// A descriptor of a process.
+fn path(thread: u32, fd: i32) -> String {
+    format!("/proc/{thread}/fd/{fd}")
+}
+
+fn inode(path: &str) -> Option<Inode> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+impl Sockets {
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The socket behind a descriptor of a thread; `None` if it is not ours.
+    pub(super) fn find(&self, thread: u32, fd: i32) -> Option<Arc<Socket>> {
+        if self.all.is_empty() {
+            return None;
+        }
+        self.all.get(&inode(&path(thread, fd))?).cloned()
+    }
+
+    /// Enters a socket, of which `program` is a descriptor.
+    pub(super) fn enter(&mut self, socket: Arc<Socket>, program: &OwnedFd) -> Result<(), Errno> {
+        let own = path(std::process::id(), program.as_raw_fd());
+        socket.add_descriptor();
+        self.all.insert(inode(&own).ok_or(Errno(libc::EIO))?, socket);
+        Ok(())
+    }
+
+    /// A number for a new descriptor of a thread, which is `least` at least.
+    pub(super) fn free_number(&mut self, thread: u32, least: i32) -> Result<i32, Errno> {
+        let selectable = SELECTABLE - FIRST;
+        let given = self.given;
+        self.given = (given + 1) % selectable;
+        let first = (0..selectable).map(|at| SELECTABLE - 1 - (given + at) % selectable);
+        let mut numbers = first.chain(SELECTABLE..LIMIT).filter(|number| *number >= least);
+        let is_free = |number: &i32| fs::symlink_metadata(path(thread, *number)).is_err();
+        numbers.find(is_free).ok_or(Errno(libc::EMFILE))
+    }
+
+    /// A thread gets another descriptor of a socket.
+    pub(super) fn share(&mut self, thread: u32, fd: i32) {
+        self.shared.extend(inode(&path(thread, fd)));
+    }
+
+    /// A thread is about to close a descriptor. The last one of a socket closes the socket.
+    pub(super) fn close(&mut self, thread: u32, fd: i32) {
+        let Some(closed) = inode(&path(thread, fd)) else {
+            return;
+        };
+        let is_only = descendants().len() == 1 && !self.shared.contains(&closed);
+        if is_only || !held(Some((process_of(thread), fd))).contains(&closed) {
+            self.remove(closed);
+        }
+    }
+
+    fn remove(&mut self, inode: Inode) {
+        self.shared.remove(&inode);
+        if let Some(socket) = self.all.remove(&inode) {
+            if socket.lingers() {
+                std::thread::spawn(move || socket.remove_descriptor());
+            } else {
+                socket.remove_descriptor();
+            }
+        }
+    }
+
+    /// Closes the sockets of which no process has a descriptor: one that had was killed, or runs another program. This takes a small part
+    /// of the time, however many descriptors there are.
+    pub(super) fn sweep_at_times(&mut self) {
+        let began = Instant::now();
+        if self.all.is_empty() || self.sweep_at.is_some_and(|at| began < at) {
+            return;
+        }
+        let held = held(None);
+        let unused = |inode: &Inode| !held.contains(inode);
+        let closed: Vec<Inode> = self.all.keys().copied().filter(unused).collect();
+        closed.into_iter().for_each(|inode| self.remove(inode));
+        self.sweep_at = began.checked_add(began.elapsed() * 50);
+    }
+
+    /// All processes have ended.
+    pub(super) fn close_all(&mut self) {
+        std::mem::take(&mut self.all)
+            .values()
+            .for_each(|socket| socket.remove_descriptor());
+    }
+}
+
+/// What all descriptors of the program's processes refer to that may be ours, except one of a process.
+fn held(closing: Option<(u32, i32)>) -> BTreeSet<Inode> {
+    let mut held = BTreeSet::new();
+    for process in descendants() {
+        for fd in numbers(&format!("/proc/{process}/fd")) {
+            if fd >= u64::from(FIRST.cast_unsigned()) && closing != Some((process, fd as i32)) {
+                held.extend(inode(&path(process, fd as i32)));
+            }
+        }
+    }
+    held
+}
+
+/// Names in a folder that are numbers.
+fn numbers(folder: &str) -> Vec<u64> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok();
+    entries.filter_map(number).collect()
+}
+
+/// The process of a thread.
+fn process_of(thread: u32) -> u32 {
+    let status = fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
+    line.and_then(|number| number.trim().parse().ok())
+        .unwrap_or(thread)
+}
+
+/// Sends a signal to the process of a thread.
+pub(super) fn signal(thread: u32, signal: Signal) {
+    if let Some(process) = Pid::from_raw(process_of(thread).cast_signed()) {
+        let _ = rustix::process::kill_process(process, signal);
+    }
+}
+
+/// All processes below this one.
+fn descendants() -> Vec<u32> {
+    let mut found: Vec<u32> = Vec::new();
+    let mut at = 0;
+    let mut process = std::process::id();
+    loop {
+        for task in numbers(&format!("/proc/{process}/task")) {
+            let children = fs::read_to_string(format!("/proc/{process}/task/{task}/children"));
+            let children = children.unwrap_or_default();
+            found.extend(
+                children
+                    .split_ascii_whitespace()
+                    .filter_map(|child| child.parse::<u32>().ok()),
+            );
+        }
+        let Some(next) = found.get(at) else {
+            return found;
+        };
+        process = *next;
+        at += 1;
+    }
+}
