@@ -3,6 +3,7 @@
 #![cfg(test)]
 #![cfg(target_os = "linux")]
 
+mod golang;
 mod harness;
 mod languages;
 mod lksctp;

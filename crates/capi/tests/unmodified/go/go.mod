@@ -1,0 +1,6 @@
+// Programs in Go that the tests build from the module proxy, unmodified.
+module anabranch.example/programs
+
+go 1.19
+
+require github.com/ishidawataru/sctp v0.0.0-20251114114122-19ddcbc6aae2

@@ -1,0 +1,3 @@
+module github.com/anabranch/anabranch/go
+
+go 1.19
