@@ -1,9 +1,9 @@
 //! Programs that measure: iperf3, netperfmeter, qperf, stress-ng.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-use crate::harness::{Running, has, port, program, run};
+use crate::harness::{Running, has, library, port, program, run, source};
 
 /// Runs iperf3's server and client for a transfer with these options.
 fn iperf3(options: &[&str]) {
@@ -58,6 +58,38 @@ fn iperf3_sends_over_four_associations() {
 #[test]
 fn iperf3_sends_from_two_addresses() {
     iperf3(&["-4", "--xbind", "127.0.0.2", "--xbind", "127.0.0.3"]);
+}
+
+/// Over two links between two network namespaces, for which this test needs root. Both carry data; one is cut, and the transfer goes on.
+fn iperf3_over_two_links(version: &str) {
+    if !has("/usr/bin/iperf3") {
+        return;
+    }
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--net", "--mount", "timeout", "--kill-after=1", "50", "sh"]);
+    unshare.arg(source("two_links.sh")).arg(library()).arg(version);
+    let output = unshare.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    if told.is_empty() && !output.status.success() {
+        assert!(std::env::var_os("CI").is_none(), "{output:?}");
+        eprintln!("skipped: a network namespace needs root");
+        return;
+    }
+    eprintln!("{told}");
+    assert!(
+        output.status.success() && told.contains("both carried"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn iperf3_goes_on_over_one_of_two_links_of_ipv4() {
+    iperf3_over_two_links("4");
+}
+
+#[test]
+fn iperf3_goes_on_over_one_of_two_links_of_ipv6() {
+    iperf3_over_two_links("6");
 }
 
 /// It binds UDP at the port of its SCTP socket, so ours is elsewhere. Its control association is SCTP too.
