@@ -26,7 +26,7 @@ pub(crate) struct Request {
     pub(crate) info: Option<Info>,
     /// `SCTP_PRINFO`: policy and value.
     pub(crate) reliability: Option<(u16, u32)>,
-    /// `SCTP_AUTHINFO`: the key, which has to be the active one.
+    /// `SCTP_AUTHINFO`: the key by which the message is authenticated.
     pub(crate) key: Option<u16>,
     /// `SCTP_INIT`, if the association is new.
     pub(crate) init: Option<Init>,
@@ -135,7 +135,8 @@ impl Socket {
             return Ok(length);
         }
         if length > 0 {
-            let message = info.message(bytes);
+            let mut message = info.message(bytes);
+            message.authentication_key = named_key(member, request);
             if lock(&member.settings).disable_fragments && length > member.largest_unfragmented() {
                 return Err(Errno(libc::EMSGSIZE));
             }
@@ -164,10 +165,7 @@ impl Socket {
         if let Some((policy, value)) = request.reliability {
             info.set_policy(policy, value)?;
         }
-        match request.key {
-            Some(key) if key != settings.active_key => Err(Errno(libc::EINVAL)),
-            _ => Ok(info),
-        }
+        Ok(info)
     }
 
     fn queue(
@@ -277,6 +275,13 @@ impl Socket {
             .ok_or(Errno(libc::ENOTCONN))?
             .shut_down_sending()
     }
+}
+
+/// The key that a message names. Without keys, there is only the empty one, also where packets are not authenticated.
+fn named_key(member: &Member, request: &Request) -> Option<u16> {
+    let key = request.key?;
+    let has_keys = !lock(&member.settings).keys.is_empty();
+    (has_keys || key != 0).then_some(key)
 }
 
 /// Sends the message; `None` if the buffer is full.

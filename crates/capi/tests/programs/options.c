@@ -352,6 +352,12 @@ static void without(int fd) {
   CHECK(SET(fd, SCTP_ASCONF_SUPPORTED, off) == 0);
 }
 
+/* Sends a message that is authenticated by this key. */
+static int named(int fd, int key) {
+  struct sctp_authinfo info = {.auth_keynumber = key};
+  return sctp_sendv(fd, &(struct iovec){"key", 3}, 1, NULL, 0, &info, sizeof info, SCTP_SENDV_AUTHINFO, 0);
+}
+
 /* A key that is deactivated is free as soon as no message needs it, and still authenticates what the peer sends. */
 static void keys(void) {
   int client, server;
@@ -361,12 +367,18 @@ static void keys(void) {
   struct sctp_authkeyid five = {.scact_keynumber = 5}, six = {.scact_keynumber = 6};
   pair(&client, &server, with_keys);
   CHECK(send(client, "five", 4, 0) == 4 && data(server, buffer, 100, &info) == 4);
+  /* A message names another key than the active one. */
+  CHECK(named(client, 6) == 3);
+  do await(server, SCTP_AUTHENTICATION_EVENT, &notice);
+  while (notice.sn_authkey_event.auth_keynumber != 6);
+  FAILS(named(client, 7), EINVAL);
   FAILS(SET(client, SCTP_AUTH_DEACTIVATE_KEY, five), EINVAL);
   CHECK(SET(client, SCTP_AUTH_ACTIVE_KEY, six) == 0 && SET(client, SCTP_AUTH_DEACTIVATE_KEY, five) == 0);
   do await(client, SCTP_AUTHENTICATION_EVENT, &notice);
   while (notice.sn_authkey_event.auth_indication != SCTP_AUTH_FREE_KEY);
   CHECK(notice.sn_authkey_event.auth_keynumber == 5);
   FAILS(SET(client, SCTP_AUTH_ACTIVE_KEY, five), EINVAL);
+  FAILS(named(client, 5), EINVAL);
   CHECK(send(server, "still five", 10, 0) == 10 && data(client, buffer, 100, &info) == 10);
   /* The peer of this one does not support authentication. */
   int listening = bound(SOCK_STREAM, &at), fd = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
