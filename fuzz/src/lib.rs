@@ -9,6 +9,7 @@ pub mod data_channels;
 pub mod plan;
 pub mod reassembly;
 pub mod sealed;
+pub mod sockets;
 pub mod tcp;
 pub mod two_associations;
 

@@ -34,6 +34,8 @@ mod environment;
 mod errno;
 mod ffi;
 mod fork;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
 mod hub;
 mod layout;
 mod mirror;
