@@ -50,6 +50,8 @@ pub(crate) struct Environment {
     pub(crate) policies: PolicyRecipe,
     /// `ANABRANCH_STATISTICS`: a file to which each association adds a line when it ends.
     pub(crate) statistics: Option<PathBuf>,
+    /// `ANABRANCH_STATISTICS_SIGNAL`: on this signal, associations add a line that have not ended.
+    pub(crate) signal: Option<i32>,
 }
 
 impl Environment {
@@ -97,7 +99,21 @@ impl Environment {
             ports,
             policies,
             statistics: value("ANABRANCH_STATISTICS").map(PathBuf::from),
+            signal: value("ANABRANCH_STATISTICS_SIGNAL")
+                .map(|name| signal_number(&name))
+                .transpose()?,
         })
+    }
+}
+
+/// Signals that are the program's to choose.
+fn signal_number(name: &str) -> Result<i32, String> {
+    match name {
+        "USR1" => Ok(libc::SIGUSR1),
+        "USR2" => Ok(libc::SIGUSR2),
+        _ => Err(format!(
+            "ANABRANCH_STATISTICS_SIGNAL={name}: expected USR1 or USR2"
+        )),
     }
 }
 
@@ -142,6 +158,7 @@ mod tests {
             ("ANABRANCH_PROFILE", "quic"),
             ("ANABRANCH_POLICIES", "/missing"),
             ("ANABRANCH_SET", "path-scheduler"),
+            ("ANABRANCH_STATISTICS_SIGNAL", "KILL"),
         ] {
             let error = read(&[(name, value)]).unwrap_err();
             assert!(error.contains(name), "{error}");

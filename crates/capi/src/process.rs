@@ -85,7 +85,8 @@ impl Process {
             // Signals are for the threads of the program.
             ffi::hooks::without_signals(|| {
                 let thread = std::thread::Builder::new().name("anabranch".into());
-                thread.spawn(move || runtime.block_on(std::future::pending::<()>()))
+                thread.spawn(move || runtime.block_on(std::future::pending::<()>()))?;
+                statistics::watch_signal()
             })?;
         }
         self.runtime.get().ok_or(Errno(libc::EAGAIN))

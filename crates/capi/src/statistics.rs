@@ -1,19 +1,58 @@
-//! Statistics of associations that have ended, as lines of JSON in the file that `ANABRANCH_STATISTICS` names.
+//! Statistics of associations, as lines of JSON in the file that `ANABRANCH_STATISTICS` names: when an association ends, and on a signal.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 
 use anabranch::{Association, AssociationStatistics, PathStatistics};
 
 use crate::environment::Environment;
+use crate::ffi::hooks;
+use crate::table;
 
-/// Adds a line on an association, if the environment asks for it.
+/// Adds a line on an association that has ended, if the environment asks for it.
 pub(crate) fn record(association: &Association) {
+    add(association, true);
+}
+
+/// Adds a line on each association of this process whenever a signal arrives, if the environment names one. A program that handles the
+/// signal itself keeps its handler.
+///
+/// # Errors
+///
+/// The system denies a pipe or a thread.
+pub(crate) fn watch_signal() -> std::io::Result<()> {
+    let signal = Environment::current()
+        .ok()
+        .and_then(|environment| environment.signal);
+    let Some(signal) = signal else {
+        return Ok(());
+    };
+    let (mut arrived, tell) = std::io::pipe()?;
+    if !hooks::write_on_signal(signal, tell.into()) {
+        return Ok(());
+    }
+    let thread = std::thread::Builder::new().name("anabranch signal".into());
+    thread.spawn(move || {
+        while arrived.read_exact(&mut [0]).is_ok() {
+            let sockets = table::all_ours();
+            // Several descriptors may refer to one socket.
+            let members = sockets.values().flat_map(|socket| socket.all_members());
+            let members: BTreeMap<i32, _> = members.map(|member| (member.id, member)).collect();
+            members
+                .values()
+                .for_each(|member| add(&member.association, false));
+        }
+    })?;
+    Ok(())
+}
+
+fn add(association: &Association, has_ended: bool) {
     let Ok(Some(file)) = Environment::current().map(|environment| environment.statistics.as_ref()) else {
         return;
     };
-    let line = line(association.sctp_ports(), &association.statistics());
+    let line = line(association.sctp_ports(), &association.statistics(), has_ended);
     // One call, so that lines of several processes do not mix.
     let written = OpenOptions::new()
         .create(true)
@@ -26,13 +65,13 @@ pub(crate) fn record(association: &Association) {
 }
 
 /// Names and numbers only, so nothing has to be escaped.
-fn line((local, remote): (u16, u16), statistics: &AssociationStatistics) -> String {
+fn line((local, remote): (u16, u16), statistics: &AssociationStatistics, has_ended: bool) -> String {
     let paths: Vec<String> = statistics.paths.iter().map(path).collect();
     let mut line = String::from("{");
     // Writing to a string does not fail.
     let _ = writeln!(
         line,
-        "\"local_port\":{local},\"peer_port\":{remote},\"messages_sent\":{},\"messages_received\":{},\
+        "\"ended\":{has_ended},\"local_port\":{local},\"peer_port\":{remote},\"messages_sent\":{},\"messages_received\":{},\
          \"duplicates_received\":{},\"paths\":[{}]}}",
         statistics.messages_sent,
         statistics.messages_received,
@@ -67,10 +106,10 @@ mod tests {
 
     #[test]
     fn line_names_ports_and_counters() {
-        let line = line((5000, 6000), &AssociationStatistics::default());
+        let line = line((5000, 6000), &AssociationStatistics::default(), true);
         assert_eq!(
             line,
-            "{\"local_port\":5000,\"peer_port\":6000,\"messages_sent\":0,\"messages_received\":0,\
+            "{\"ended\":true,\"local_port\":5000,\"peer_port\":6000,\"messages_sent\":0,\"messages_received\":0,\
              \"duplicates_received\":0,\"paths\":[]}\n"
         );
     }

@@ -93,6 +93,17 @@ fn sockets_of_a_process_that_has_ended_fail_in_its_child() {
 }
 
 #[test]
+fn statistics_are_written_on_a_signal() {
+    if let Some((folder, binary)) = compile("echo", &[]) {
+        let mut program = Command::new("timeout");
+        program.arg("60").arg(&binary).arg("signalled");
+        program.env("ANABRANCH_STATISTICS", folder.path().join("statistics"));
+        let ran = run(program.env("ANABRANCH_STATISTICS_SIGNAL", "USR2"));
+        assert!(ran.status.success(), "{ran:?}");
+    }
+}
+
+#[test]
 fn threads_that_wait_can_be_cancelled() {
     case("echo", "cancelled");
 }

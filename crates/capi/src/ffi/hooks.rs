@@ -1,7 +1,9 @@
 //! Hooks of the C library: fork, exit and signals.
 
 use std::mem::MaybeUninit;
+use std::os::fd::{IntoRawFd as _, OwnedFd};
 use std::sync::Once;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use libc::{c_int, c_void, size_t, ssize_t};
 
@@ -54,6 +56,45 @@ pub(crate) fn without_signals<T>(start: impl FnOnce() -> T) -> T {
     // SAFETY: `before` was written by the first call, which cannot fail with valid arguments.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
     result
+}
+
+/// Where [`tell`] writes.
+static TOLD: AtomicI32 = AtomicI32::new(-1);
+
+/// Has a byte written to a pipe whenever a signal arrives, instead of what the system would do. Whether that is so: a handler of the
+/// program stays.
+pub(crate) fn write_on_signal(signal: c_int, pipe: OwnedFd) -> bool {
+    let ours = libc::SA_RESTART;
+    // SAFETY: both structures consist of numbers and sets, and are valid for the calls; the handler makes a system call only.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        let mut before: libc::sigaction = std::mem::zeroed();
+        if libc::sigaction(signal, std::ptr::null(), &raw mut before) != 0
+            || before.sa_sigaction != libc::SIG_DFL
+        {
+            return false;
+        }
+        TOLD.store(pipe.into_raw_fd(), Ordering::Release);
+        action.sa_sigaction = tell as extern "C" fn(c_int) as usize;
+        action.sa_flags = ours;
+        libc::sigaction(signal, &raw const action, std::ptr::null_mut()) == 0
+    }
+}
+
+extern "C" fn tell(_signal: c_int) {
+    let byte = 0_u8;
+    // SAFETY: a system call with one readable byte, after which `errno` of the interrupted thread is as before.
+    unsafe {
+        let errno = libc::__errno_location();
+        let before = *errno;
+        libc::syscall(
+            libc::SYS_write,
+            TOLD.load(Ordering::Acquire),
+            &raw const byte,
+            1_usize,
+        );
+        *errno = before;
+    }
 }
 
 unsafe extern "C" {

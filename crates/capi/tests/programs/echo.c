@@ -1,6 +1,7 @@
 /* One-to-one style sockets of SCTP: blocking, poll, epoll, options, ancillary data and notifications.
  * Usage: echo CASE. Exit status 0 if everything is as RFC 6458 says; else the failed line is printed. */
 #include "common.h"
+#include <signal.h>
 
 _Static_assert(sizeof(struct sctp_sndrcvinfo) == 32, "sctp_sndrcvinfo");
 _Static_assert(sizeof(struct sctp_rcvinfo) == 28, "sctp_rcvinfo");
@@ -257,6 +258,20 @@ static void orphaned(void) {
   ended(parent);
 }
 
+/* On a signal, associations that have not ended add a line to the file of statistics. */
+static void signalled(void) {
+  int client, server;
+  char line[100] = {0};
+  pair(&client, &server);
+  CHECK(raise(SIGUSR2) == 0);
+  FILE *file;
+  while (!(file = fopen(getenv("ANABRANCH_STATISTICS"), "r")) || !fgets(line, sizeof line, file)) {
+    if (file) fclose(file);
+    usleep(1000);
+  }
+  CHECK(strstr(line, "{\"ended\":false,\"local_port\":") == line);
+}
+
 static void threads(void) {
   int client, server, messages = 0;
   char buffer[100];
@@ -301,7 +316,7 @@ static void cancelled(void) {
 int main(int count, char **arguments) {
   const struct test_case cases[] = {{"blocking", blocking}, {"readiness", readiness}, {"refused", refused},
                                     {"ancillary", ancillary}, {"forked", forked}, {"served", served}, {"orphaned", orphaned},
-                                    {"threads", threads},
+                                    {"threads", threads}, {"signalled", signalled},
                                     {"cancelled", cancelled}, {0}};
   return run_case(count, arguments, cases);
 }

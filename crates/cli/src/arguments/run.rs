@@ -38,6 +38,10 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) statistics: Option<PathBuf>,
 
+    /// Add a line also for associations that have not ended whenever this signal arrives: USR1 or USR2
+    #[arg(long, value_name = "SIGNAL", requires = "statistics", value_parser = ["USR1", "USR2"])]
+    pub(crate) statistics_signal: Option<String>,
+
     /// Preload this library [default: the one that this program carries, or libanabranch_sctp.so beside it or in ../lib]
     #[arg(long, value_name = "FILE")]
     pub(crate) library: Option<PathBuf>,

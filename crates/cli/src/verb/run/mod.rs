@@ -31,6 +31,9 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Infallible, Failure> {
         let file = std::path::absolute(file).map_err(Failure::usage)?;
         variables.push(("ANABRANCH_STATISTICS", file.into()));
     }
+    if let Some(signal) = arguments.statistics_signal {
+        variables.push(("ANABRANCH_STATISTICS_SIGNAL", signal.into()));
+    }
     let path = program::find(&arguments.program)?;
     let way = program::check(&path)?;
     let library = library::find(arguments.library)?;
