@@ -18,8 +18,7 @@ func setInit(fd int, init InitMsg) error {
 // SubscribeEvents selects the events that are received, as a sum of SCTP_EVENT_….
 func (c *SCTPConn) SubscribeEvents(flags int) error {
 	var events EventSubscribe
-	for at, field := range bytesOf(&events) {
-		_ = field
+	for at := range bytesOf(&events) {
 		if flags&(1<<at) != 0 {
 			bytesOf(&events)[at] = 1
 		}
