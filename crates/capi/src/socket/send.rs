@@ -95,9 +95,15 @@ impl Socket {
         self.send_to(&member, bytes, request, is_patient)
     }
 
+    /// As on Linux, associations are left out that are being set up or shut down.
     fn send_to_all(&self, bytes: &[u8], request: &Request, is_patient: bool) -> Result<usize, Errno> {
-        for member in self.all_members() {
-            self.send_to(&member, bytes.to_vec(), request, is_patient)?;
+        let takes = |member: &Arc<Member>| member.is_established() && !member.is_shut.load(Ordering::Acquire);
+        for member in self.all_members().into_iter().filter(takes) {
+            match self.send_to(&member, bytes.to_vec(), request, is_patient) {
+                // It has ended, or the peer has begun to shut it down.
+                Ok(_) | Err(Errno(libc::EPIPE)) => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(bytes.len())
     }
