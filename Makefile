@@ -15,6 +15,8 @@ P ?= experiments/sar-1.toml
 PROFILE ?=
 # Seconds per fuzz target.
 S ?= 60
+# The sockets library alone: cargo optimizes a crate across crates only if all its types allow that, and `rlib` does not.
+BUILD_SOCKETS = $(CARGO) rustc --release --package anabranch-capi --lib --crate-type cdylib
 # Number of randomized simulations.
 N ?= 20000
 
@@ -36,7 +38,7 @@ lab: ## run an experiment and check its claims (P=experiments/sar-1.toml ARGS=--
 
 .PHONY: install-sockets
 install-sockets: ## build and install the sockets library (PREFIX=/usr/local DESTDIR=)
-	$(CARGO) build --release --package anabranch-capi
+	$(BUILD_SOCKETS)
 	PREFIX="$(or $(PREFIX),/usr/local)" DESTDIR="$(DESTDIR)" scripts/install-sockets
 
 .PHONY: wheel
@@ -98,6 +100,11 @@ interop: setup ## run interoperability tests with dcsctp, sctp-proto, usrsctp, p
 programs: setup ## run unmodified SCTP programs over the sockets library (docs/sockets.md)
 	$(CARGO) test --package anabranch-capi --test unmodified
 
+.PHONY: valgrind-sockets
+valgrind-sockets: setup ## run the programs in C of the sockets library's tests under valgrind, which has to be installed
+	$(CARGO) build --package anabranch-capi
+	scripts/valgrind-sockets
+
 .PHONY: wheel-test
 wheel-test: setup ## test the Python package, installed into a fresh environment
 	@scripts/wheel test
@@ -136,6 +143,11 @@ bench: ## measure the core and the library beside other implementations (ARGS="-
 	$(CARGO) build --release --package anabranch-bench --features peers
 	for program in core sack_cost set_ups init_flood inits idle_memory simulated_seconds loopback; do \
 	  $(CARGO) run --release --quiet --package anabranch-bench --features peers --bin $$program -- $(ARGS); done
+
+.PHONY: bench-sockets
+bench-sockets: setup ## measure iperf3 over the sockets library on the loopback interface (S=10 seconds each)
+	$(BUILD_SOCKETS)
+	scripts/bench-sockets $(if $(filter file,$(origin S)),10,$(S))
 
 .PHONY: bench-ns3
 bench-ns3: ## compare simulated packets per second with ns-3 (needs libns3-dev)
