@@ -36,7 +36,7 @@ Examples:
 Everything is encrypted. The first time, the program asks whether the receiver's key is right; it remembers the key in known_peers in ~/.config/anabranch, and then accepts no other.
 Folders are sent with everything in them: permissions, times, symbolic links as links, holes of sparse files as holes. Not sent: owners, hard links as such, devices, sockets and pipes.
 The same command after an interruption goes on where it was, if the receiver stores in the same folder; every file is verified as a whole.
-The receiver confirms the SHA-256 of each stored file: exit code 0 means that everything is stored.
+Exit code 0 means that the receiver has confirmed that every file is on its disk and verified by its SHA-256. Files that it has from an earlier attempt are recognised by size and time.
 Exit codes: 0 stored, 1 not stored or not confirmed, 2 invalid arguments, 130 interrupted.";
 
 pub(super) const RECV_EXAMPLES: &str = "\

@@ -1,15 +1,20 @@
 //! Progress bars: one for each transfer, and a line for each of its paths.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use rustix::termios::tcgetwinsize;
 
 use super::units::{bytes_text, rate_text};
 use super::{PathReport, Progress};
 
-const BAR: &str = "{bar:32} {percent:>3} %  {msg}";
-const NO_BAR: &str = "{spinner} {msg}";
+const NO_BAR: &str = "{spinner} {wide_msg}";
+const PATH: &str = "  {wide_msg}";
+
+/// Columns of a terminal that does not tell its own.
+const COMMON_WIDTH: u16 = 80;
 
 /// The bars of all running transfers.
 #[derive(Debug, Default)]
@@ -21,6 +26,8 @@ pub(super) struct Bars {
 /// The bars of one transfer.
 #[derive(Debug)]
 struct Group {
+    /// Form of the first line.
+    template: &'static str,
     total: ProgressBar,
     paths: Vec<ProgressBar>,
 }
@@ -55,8 +62,9 @@ impl Bars {
 
 impl Group {
     fn new(screen: &MultiProgress, size: Option<u64>) -> Self {
-        let template = if size.is_some() { BAR } else { NO_BAR };
+        let template = template(size, columns());
         Self {
+            template,
             total: screen.add(line(size, template)),
             paths: Vec::new(),
         }
@@ -64,6 +72,12 @@ impl Group {
 
     fn show(&mut self, screen: &MultiProgress, progress: &Progress) {
         let rate: f64 = progress.paths.iter().map(|path| path.rate_bit_s).sum();
+        // The user may have resized the terminal.
+        let template = template(progress.size, columns());
+        if template != self.template {
+            self.template = template;
+            self.total.set_style(style(template));
+        }
         self.total.set_position(progress.bytes);
         self.total.set_message(format!(
             "{}  {}{}",
@@ -73,7 +87,7 @@ impl Group {
         ));
         while self.paths.len() < progress.paths.len() {
             let last = self.paths.last().unwrap_or(&self.total);
-            self.paths.push(screen.insert_after(last, line(None, "  {msg}")));
+            self.paths.push(screen.insert_after(last, line(None, PATH)));
         }
         for (bar, path) in self.paths.iter().zip(&progress.paths) {
             bar.set_message(path_text(path));
@@ -81,10 +95,32 @@ impl Group {
     }
 }
 
-fn line(size: Option<u64>, template: &str) -> ProgressBar {
+/// The form of the first line. Lines are cut at the width of the terminal, so the bar gives way to what follows it.
+const fn template(size: Option<u64>, columns: u16) -> &'static str {
+    match (size, columns) {
+        (None, _) => NO_BAR,
+        (Some(_), 0..40) => "{percent:>3} %  {wide_msg}",
+        (Some(_), 40..70) => "{bar:10} {percent:>3} %  {wide_msg}",
+        (Some(_), 70..) => "{bar:32} {percent:>3} %  {wide_msg}",
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template).expect("invariant: the templates are constants");
+    style.progress_chars("=> ")
+}
+
+/// Width of the terminal.
+fn columns() -> u16 {
+    tcgetwinsize(io::stderr()).map_or(COMMON_WIDTH, |size| match size.ws_col {
+        0 => COMMON_WIDTH,
+        columns => columns,
+    })
+}
+
+fn line(size: Option<u64>, template: &str) -> ProgressBar {
     size.map_or_else(ProgressBar::no_length, ProgressBar::new)
-        .with_style(style.progress_chars("=> "))
+        .with_style(style(template))
 }
 
 fn left(progress: &Progress, rate: f64) -> String {

@@ -12,6 +12,9 @@ use super::file_name::BadName;
 use super::tree_path::BadPath;
 use crate::output::bytes_text;
 
+/// How the reason of an ABORT begins if another attempt would end in the same way.
+const FINAL: &str = "final: ";
+
 /// How a peer broke the transfer protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub(crate) enum Violation {
@@ -70,7 +73,7 @@ pub(crate) enum SendFailure {
 impl SendFailure {
     /// Whether another attempt may succeed.
     pub(crate) const fn is_lost(&self) -> bool {
-        matches!(self, Self::Lost(_))
+        matches!(self, Self::Lost(lost) if !lost.is_final())
     }
 }
 
@@ -120,7 +123,7 @@ impl SourceError {
 pub(crate) enum StoreError {
     #[error("the disk of {} is full; free some space or choose another folder", .0.display())]
     Full(PathBuf),
-    #[error("{} has {} free, and the file has {}; free some space or choose another folder", folder.display(), bytes_text(*free), bytes_text(*size))]
+    #[error("{} has {} free, and what is sent takes {}; free some space or choose another folder", folder.display(), bytes_text(*free), bytes_text(*size))]
     NoSpace { folder: PathBuf, size: u64, free: u64 },
     #[error("{0} exists already; run with --force to replace files")]
     Exists(String),
@@ -164,6 +167,7 @@ impl ReceiveFailure {
     /// Reason sent to the peer; reveals nothing about local folders.
     pub(super) fn told(&self) -> String {
         match self {
+            Self::Violation(_) | Self::Superseded => format!("{FINAL}{self}"),
             Self::Name(name) => format!("{name}; give another with --name"),
             Self::Store(StoreError::Full(_)) => "the disk of the receiver is full".into(),
             Self::Store(StoreError::NoSpace { free, .. }) => {
@@ -249,10 +253,22 @@ pub(crate) enum Lost {
     Silent(Duration),
     #[error("the peer gave up: {}", or_no_reason(.0))]
     Aborted(String),
+    #[error("the peer gave up for good: {0}")]
+    Refused(String),
     #[error("the peer ended the association before the transfer was complete")]
     Ended,
     #[error("the association broke: {0}")]
     Broken(CloseReason),
+}
+
+impl Lost {
+    /// Whether another attempt would end in the same way.
+    const fn is_final(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused(_) | Self::Broken(CloseReason::PeerViolation(_))
+        )
+    }
 }
 
 fn or_no_reason(reason: &str) -> &str {
@@ -266,7 +282,11 @@ fn or_no_reason(reason: &str) -> &str {
 impl From<CloseReason> for Lost {
     fn from(reason: CloseReason) -> Self {
         match reason {
-            CloseReason::AbortedByPeer(reason) => Self::Aborted(reason),
+            // The reason is between quotation marks, behind the name of its error cause.
+            CloseReason::AbortedByPeer(reason) => match reason.split_once(FINAL) {
+                Some((_, reason)) => Self::Refused(reason.trim_end_matches('"').to_owned()),
+                None => Self::Aborted(reason),
+            },
             CloseReason::Finished => Self::Ended,
             other => Self::Broken(other),
         }

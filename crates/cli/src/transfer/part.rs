@@ -7,7 +7,8 @@ use std::mem;
 use std::os::unix::fs::FileExt as _;
 
 use anabranch_types::IntervalSet;
-use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, fallocate, fchmod, fstat, openat, unlinkat};
+use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, fallocate, fchmod, openat, unlinkat};
+use rustix::io::Errno;
 
 use super::beneath::{open_file, set_time};
 use super::digest::{Digest, Hasher};
@@ -76,8 +77,10 @@ impl Part {
             end: None,
         };
         let recorded = part.read_record(staging);
-        part.is_fresh = recorded == 0;
-        if part.is_fresh {
+        if recorded == 0 {
+            // What is there may have the permissions of a complete file.
+            part.remove(staging)?;
+            part.is_fresh = true;
             return Ok(part);
         }
         let file = part.open(staging)?;
@@ -188,8 +191,10 @@ impl Part {
         let size = self.written.len();
         let file = self.open(staging)?;
         file.set_len(size)?;
-        let permitted = fstat(&*file)?.st_mode & 0o777;
-        fchmod(&*file, Mode::from_raw_mode(permitted & mode))?;
+        // Without a record, the next session begins the file anew: it could not open one that nobody may write.
+        let _ = unlinkat(&staging.parts, self.record_name(), AtFlags::empty());
+        let file = self.open(staging)?;
+        fchmod(&*file, staging.mode_of(mode))?;
         if let Some(time) = modified {
             set_time(&*file, time)?;
         }
@@ -197,8 +202,14 @@ impl Part {
             file.sync_all()?;
         }
         self.close();
-        let _ = unlinkat(&staging.parts, self.record_name(), AtFlags::empty());
         Ok(())
+    }
+
+    fn remove(&self, staging: &Staging) -> io::Result<()> {
+        match unlinkat(&staging.parts, &self.key, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     pub(super) fn close(&mut self) {
@@ -212,7 +223,7 @@ impl Part {
     fn open(&mut self, staging: &Staging) -> io::Result<&mut File> {
         let file = match self.file.take() {
             Some(file) => file,
-            None => open_file(&staging.parts, &self.key, self.entry.mode.unwrap_or(0o666))?,
+            None => open_file(&staging.parts, &self.key, 0o600)?,
         };
         if mem::take(&mut self.is_fresh) {
             file.set_len(0)?;

@@ -49,6 +49,8 @@ pub(crate) struct Offer {
     pub(crate) entries: u64,
     /// Bytes of all files; absent if the sender does not know it yet.
     pub(crate) size: Option<u64>,
+    /// Bytes that it takes on the disk; zero if that is not known.
+    space: u64,
     /// Identifies the transfer, if it can be resumed.
     pub(crate) id: Option<String>,
 }
@@ -93,6 +95,7 @@ pub(crate) async fn hear_offer(
         on_offer(name);
     }
     let offer = judge(first, receiving)?;
+    check_space(&offer, receiving).await?;
     Ok(Some(Request { offer, early: None }))
 }
 
@@ -192,11 +195,18 @@ pub(crate) async fn receive(
 async fn staging_of(receiving: &Receiving, offer: &Offer) -> Result<Staging, ReceiveFailure> {
     let until = Instant::now() + HANDOVER;
     loop {
-        match Staging::open(&receiving.folder, offer.id.as_deref()) {
+        let (folder, id) = (receiving.folder.clone(), offer.id.clone());
+        match on_disk(move || Staging::open(&folder, id.as_deref())).await? {
             Err(StoreError::InUse) if Instant::now() < until => sleep(LOOK).await,
             opened => return Ok(opened?),
         }
     }
+}
+
+/// Works on the disk, which may be slow, on a thread that is made for that: others of the runtime serve the network.
+async fn on_disk<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, StoreError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| StoreError::Abandoned)
 }
 
 /// Sends the verdict while the peer is reachable, then waits for the peer to end the association, which confirms the
@@ -223,12 +233,11 @@ pub(crate) async fn conclude_receiving(
         told = told => told,
         _ = silence(association, patience) => false,
     };
-    let result = result.map(|stored| {
+    let result = match result {
         // The sender knows: nothing has to be remembered for another attempt.
-        if told {
-            stored.staging.discard();
-        }
-    });
+        Ok(stored) if told => Ok(on_disk(|| stored.staging.discard()).await?),
+        other => other.map(drop),
+    };
     let farewell = async {
         // Discard data that still arrive.
         while let Ok(Some(_)) = association.recv().await {}
@@ -323,15 +332,23 @@ fn judge(first: Heard, receiving: &Receiving) -> Result<Offer, ReceiveFailure> {
         // Other names are checked when they come, because there may be any number.
         FileName::parse(&name)?;
     }
-    let staged = id.as_deref().map_or(0, |id| receiving.folder.staged(id));
-    let needed = space.or(size).unwrap_or(0);
-    receiving.folder.check_space(needed.saturating_sub(staged))?;
     Ok(Offer {
         title: name,
         entries,
         size,
+        space: space.or(size).unwrap_or(0),
         id,
     })
+}
+
+/// Checks that the disk has room for what is missing.
+async fn check_space(offer: &Offer, receiving: &Receiving) -> Result<(), ReceiveFailure> {
+    let (folder, id, space) = (receiving.folder.clone(), offer.id.clone(), offer.space);
+    let checked = on_disk(move || {
+        let staged = id.as_deref().map_or(0, |id| folder.staged(id));
+        folder.check_space(space.saturating_sub(staged))
+    });
+    Ok(checked.await??)
 }
 
 async fn next(association: &Association) -> Result<Heard, ReceiveFailure> {

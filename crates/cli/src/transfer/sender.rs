@@ -2,7 +2,7 @@
 //!
 //! Four tasks run at once: one announces, one listens, one sends, and one keeps the association alive.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::future::pending;
 use std::net::SocketAddr;
@@ -61,6 +61,8 @@ pub(crate) enum Note<'n> {
         from: u64,
         sha256: Digest,
     },
+    /// What the receiver had of a file, up to this offset, was wrong: the file is sent again from its beginning.
+    Damaged { path: &'n str, from: u64 },
     /// The receiver has the file from an earlier session.
     Known { path: &'n str, size: u64 },
     /// The receiver does not store an entry.
@@ -168,23 +170,25 @@ impl Session<'_> {
             let planned = usize::try_from(file).ok().and_then(|file| entries.get(file));
             planned.map(|planned| &planned.entry).ok_or(Violation::OutOfTurn)
         };
-        let (mut requested, mut resumed) = (BTreeSet::new(), BTreeSet::new());
+        let (mut requested, mut resumed) = (BTreeSet::new(), BTreeMap::new());
         loop {
             match answer(self.association).await? {
                 Control::Want { file, from } => {
                     let wanted = entry(file)?;
                     // What the receiver had was wrong: it wants all.
-                    let is_damaged = from == 0 && resumed.remove(&file);
-                    let may_want = requested.insert(file) || is_damaged;
+                    let damaged = if from == 0 { resumed.remove(&file) } else { None };
+                    let may_want = requested.insert(file) || damaged.is_some();
                     if wanted.kind != Kind::File || from > wanted.size.unwrap_or(0) || !may_want {
                         return Err(Violation::OutOfTurn.into());
                     }
                     self.handed_over.fetch_add(from, Ordering::Relaxed);
                     if from > 0 {
-                        resumed.insert(file);
-                    } else if is_damaged {
+                        resumed.insert(file, from);
+                    } else if let Some(from) = damaged {
                         self.handed_over
                             .fetch_sub(wanted.size.unwrap_or(0), Ordering::Relaxed);
+                        let path = &wanted.path;
+                        on_note(Note::Damaged { path, from });
                     }
                     // The thread has ended if a file could not be read; its last item says why.
                     let _ = jobs.send(Job { file, from });

@@ -16,10 +16,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, flock, mkdirat, unlinkat};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, flock, fstat, mkdirat, unlinkat};
 use rustix::io::Errno;
 
-use super::beneath::{enter, make_folder, move_new, open_file, open_root, status};
+use super::beneath::{enter, make_folder, move_new, names, open_file, open_root, status, sync};
 use super::digest::{Digest, Hasher};
 use super::error::StoreError;
 use super::store::Folder;
@@ -38,6 +38,8 @@ pub(crate) struct Staging {
     pub(super) parts: OwnedFd,
     journal: File,
     complete: BTreeMap<String, Digest>,
+    /// Permissions that the user's umask lets entries have.
+    permitted: u32,
     keeps: bool,
 }
 
@@ -60,9 +62,11 @@ impl Staging {
             let parts = make_folder(&root, "parts")?;
             let mut journal = open_file(&root, "complete", 0o600)?;
             let complete = read_journal(&mut journal)?;
-            Ok((tree, parts, journal, complete))
+            let permitted = fstat(&tree)?.st_mode & 0o777;
+            Ok((tree, parts, journal, complete, permitted))
         };
-        let (tree, parts, journal, complete) = opened().map_err(failed)?;
+        let (tree, parts, journal, complete, permitted) = opened().map_err(failed)?;
+        remove_unrecorded(&tree, "", &complete).map_err(failed)?;
         Ok(Self {
             path: folder.path.join(name),
             root,
@@ -71,6 +75,7 @@ impl Staging {
             parts,
             journal,
             complete,
+            permitted,
             keeps: id.is_some(),
         })
     }
@@ -83,7 +88,7 @@ impl Staging {
     /// Moves a file from `parts` into `tree`.
     pub(super) fn complete(&mut self, part: &str, path: &TreePath, digest: Digest) -> io::Result<()> {
         let parent = enter(&self.tree, path.parents())?;
-        // Recorded first: a file without a record would be taken for the twin of another.
+        // Recorded first: a file without a record would be received again.
         self.journal.write_all(format!("{digest}  {path}\n").as_bytes())?;
         self.complete.insert(path.as_str().to_owned(), digest);
         move_new((&self.parts, part), (&parent, path.name()))
@@ -94,8 +99,29 @@ impl Staging {
         Ok(status(&self.root, "committed")?.is_some())
     }
 
-    pub(super) fn set_committed(&self) -> io::Result<()> {
-        open_file(&self.root, "committed", 0o600)?.sync_all()
+    /// Notes that entries are moved to the target from now on. If that is to outlive a power failure, so must the records of what
+    /// they are: with either of both alone, they would seem to belong to somebody else.
+    pub(super) fn set_committed(&self, durable: bool) -> io::Result<()> {
+        let mark = open_file(&self.root, "committed", 0o600)?;
+        if durable {
+            self.journal.sync_all()?;
+            mark.sync_all()?;
+            sync(&self.root)?;
+        }
+        Ok(())
+    }
+
+    /// What was moved to the target belongs to the user from now on.
+    pub(super) fn begin_again(&self) -> io::Result<()> {
+        match unlinkat(&self.root, "committed", AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The permissions of an entry, as far as the user's umask lets them.
+    pub(super) fn mode_of(&self, wanted: u32) -> Mode {
+        Mode::from_raw_mode(self.permitted & wanted)
     }
 
     /// Removes the folder with everything in it.
@@ -204,7 +230,7 @@ fn locked(target: &OwnedFd, name: &str, folder: &Folder) -> Result<OwnedFd, Stor
             Err(error) => return Err(failed(error)),
         }
         // The session that had the lock may have removed the folder.
-        let ours = rustix::fs::fstat(&root).map_err(failed)?;
+        let ours = fstat(&root).map_err(failed)?;
         let named = status(target, name).map_err(|error| StoreError::write(&folder.path, error))?;
         if named.is_some_and(|named| named.st_ino == ours.st_ino) {
             return Ok(root);
@@ -231,6 +257,25 @@ fn read_journal(journal: &mut File) -> io::Result<BTreeMap<String, Digest>> {
     journal.set_len(valid)?;
     io::Seek::seek(journal, io::SeekFrom::End(0))?;
     Ok(complete)
+}
+
+/// Removes files from the tree whose records were lost in a power failure: nothing says that they are whole.
+fn remove_unrecorded(folder: &OwnedFd, above: &str, complete: &BTreeMap<String, Digest>) -> io::Result<()> {
+    for name in names(folder)? {
+        let path = format!("{above}{name}");
+        let there = status(folder, &name)?;
+        match there.map(|there| FileType::from_raw_mode(there.st_mode)) {
+            Some(FileType::Directory) => {
+                let inner = enter(folder, std::iter::once(&*name))?;
+                remove_unrecorded(&inner, &format!("{path}/"), complete)?;
+            }
+            Some(FileType::RegularFile) if !complete.contains_key(&path) => {
+                unlinkat(folder, &name, AtFlags::empty())?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn disk_usage(path: &Path) -> io::Result<u64> {

@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{FileType, Stat, readlinkat, symlinkat, unlinkat};
+use rustix::fs::{AtFlags, FileType, Mode, Stat, chmodat, readlinkat, symlinkat, unlinkat};
 use rustix::io::Errno;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -271,12 +271,23 @@ impl Storing {
         if there.is_some_and(|there| !FileType::from_raw_mode(there.st_mode).is_dir()) {
             return Err(StoreError::Twin(path.to_string()));
         }
-        if there.is_none() {
-            make_folder(place, path.name()).map_err(|error| self.path_failed(&path, error))?;
-        }
+        let made = match there {
+            None => make_folder(place, path.name()).map(drop),
+            Some(_) => self.open_up(place, &path),
+        };
+        made.map_err(|error| self.path_failed(&path, error))?;
         self.folders.push((path, entry));
         self.say(Control::Have { file });
         Ok(())
+    }
+
+    /// An earlier session may have been killed when it had given the folder its permissions, which may not let us store in it.
+    fn open_up(&self, place: &OwnedFd, path: &TreePath) -> io::Result<()> {
+        if self.is_moved(path.top())? {
+            return Ok(());
+        }
+        let mode = self.staging.mode_of(0o777) | Mode::RWXU;
+        Ok(chmodat(place, path.name(), mode, AtFlags::empty())?)
     }
 
     fn on_link(
@@ -324,19 +335,27 @@ impl Storing {
     ) -> Result<(), StoreError> {
         self.count(&entry)?;
         let known = self.staging.digest_of(&path);
+        let is_moved = self.is_moved(path.top());
+        let is_moved = is_moved.map_err(|error| self.folder.failed(error))?;
         if let Some(sha256) = known.filter(|_| there.is_some_and(|there| is_unchanged(there, &entry))) {
+            if let (Some(mode), false) = (entry.mode, is_moved) {
+                let set = chmodat(place, path.name(), self.staging.mode_of(mode), AtFlags::empty());
+                set.map_err(|error| self.path_failed(&path, error.into()))?;
+            }
             self.on_known(file, &path, &entry, sha256);
             return Ok(());
         }
-        let is_moved = self.is_moved(path.top());
-        if is_moved.map_err(|error| self.folder.failed(error))? {
-            return Err(StoreError::Changed(path.to_string()));
-        }
-        if let Some(there) = there {
+        if is_moved {
+            if !self.folder.overwrite {
+                return Err(StoreError::Changed(path.to_string()));
+            }
+            self.begin_again(&path)
+                .map_err(|error| self.path_failed(&path, error))?;
+        } else if let Some(there) = there {
             match known {
                 // The file has changed at the sender since.
                 Some(_) if FileType::from_raw_mode(there.st_mode).is_file() => {
-                    let removed = unlinkat(place, path.name(), rustix::fs::AtFlags::empty());
+                    let removed = unlinkat(place, path.name(), AtFlags::empty());
                     removed.map_err(|error| self.path_failed(&path, error.into()))?;
                 }
                 _ => return Err(StoreError::Twin(path.to_string())),
@@ -357,6 +376,17 @@ impl Storing {
             self.behind.push_back(file);
         }
         self.say(Control::Want { file, from });
+        Ok(())
+    }
+
+    /// What an earlier session has moved to the target has changed since, and may be replaced: the rest of the transfer arrives as
+    /// a new one.
+    fn begin_again(&self, path: &TreePath) -> io::Result<()> {
+        self.staging.begin_again()?;
+        let same_top = |folder: &&(TreePath, Entry)| folder.0.top() == path.top();
+        for (folder, _) in self.folders.iter().filter(same_top) {
+            make_folder(&enter(&self.staging.tree, folder.parents())?, folder.name())?;
+        }
         Ok(())
     }
 

@@ -12,6 +12,9 @@ use super::file_name::{BadName, FileName, LONGEST as LONGEST_NAME};
 /// Maximum length of a path in bytes, and of the target of a link.
 const LONGEST: usize = 4_095;
 
+/// Maximum number of names in a path: folders are moved and removed level by level, with an open folder for each.
+const DEEPEST: usize = 256;
+
 /// A relative path of names that are separated by `/`; none of them is `.` or `..`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct TreePath(String);
@@ -23,6 +26,8 @@ pub(crate) enum BadPath {
     Top(#[from] BadName),
     #[error("the path is longer than {LONGEST} bytes, or a name in it is longer than {LONGEST_NAME}")]
     TooLong,
+    #[error("it lies more than {DEEPEST} folders deep; send the lower ones by themselves, or as an archive")]
+    TooDeep,
     #[error("a name in the path is empty, . or ..")]
     Step,
     #[error("a name in the path contains control characters")]
@@ -36,6 +41,9 @@ impl TreePath {
     pub(crate) fn parse(path: &str) -> Result<Self, BadPath> {
         if path.len() > LONGEST {
             return Err(BadPath::TooLong);
+        }
+        if path.split('/').count() > DEEPEST {
+            return Err(BadPath::TooDeep);
         }
         let mut names = path.split('/');
         FileName::parse(names.next().unwrap_or_default())?;
@@ -150,6 +158,11 @@ mod tests {
             assert!(TreePath::parse(path).is_err(), "{path:?}");
         }
         assert_eq!(TreePath::parse(&"a/".repeat(3_000)), Err(BadPath::TooLong));
+        assert!(TreePath::parse(&format!("{}a", "a/".repeat(255))).is_ok());
+        assert_eq!(
+            TreePath::parse(&format!("{}a", "a/".repeat(256))),
+            Err(BadPath::TooDeep)
+        );
         assert_eq!(
             TreePath::parse(&format!("a/{}", "b".repeat(256))),
             Err(BadPath::TooLong)

@@ -262,6 +262,11 @@ fn report_note(note: Note<'_>, counter: &Counter, reporter: &dyn Reporter) {
                 sha256: Some(sha256),
             });
         }
+        Note::Damaged { path, from } => {
+            counter.resumed.fetch_sub(from, Ordering::Relaxed);
+            let text = format!("what the receiver had of {path} was wrong; it is sent again from its beginning");
+            warn(&text, reporter);
+        }
         Note::Known { path, size } => {
             counter.resumed.fetch_add(size, Ordering::Relaxed);
             reporter.report(&Event::File {

@@ -52,7 +52,10 @@ fn file_larger_than_the_free_space_is_refused_at_once() {
     let said = receiver.running.event("error");
     let text = said["message"].as_str().unwrap();
     assert!(text.starts_with("big.bin from 127.0.0.1:"), "{text}");
-    assert!(text.contains("1.0 MB free, and the file has 3.0 MB"), "{text}");
+    assert!(
+        text.contains("1.0 MB free, and what is sent takes 3.0 MB"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -65,6 +65,13 @@ fn failures_name_the_file_and_the_peer() {
 
 /// What the program prints at a terminal, which `script` (bsdutils) is.
 fn at_a_terminal(set: &[(&str, &str)]) -> String {
+    let (code, shown) = terminal(&format!("{PROGRAM} recv /nonexistent"), set);
+    assert_eq!(code, Some(2));
+    shown
+}
+
+/// Runs a line of a shell at a terminal; its exit code, and what the terminal gets.
+fn terminal(line: &str, set: &[(&str, &str)]) -> (Option<i32>, String) {
     let mut command = Command::new("script");
     // On CI machines, colours are shown whatever the terminal is.
     command
@@ -72,13 +79,38 @@ fn at_a_terminal(set: &[(&str, &str)]) -> String {
         .env_remove("NO_COLOR")
         .env("TERM", "xterm");
     command.envs(set.iter().copied());
-    let line = format!("{PROGRAM} recv /nonexistent");
     let output = command
-        .args(["-q", "-e", "-c", &line, "/dev/null"])
+        .args(["-q", "-e", "-c", line, "/dev/null"])
         .output()
         .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    text(output.stdout)
+    (output.status.code(), text(output.stdout))
+}
+
+/// Lines that are longer than the terminal is wide stay there when the next ones are drawn over them.
+#[test]
+fn bars_fit_a_narrow_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "big", 3_000_000);
+    let receiver = Receiver::start("127.0.0.1,127.0.0.2", &["--once", "--insecure"]);
+    let (path, to) = (path.display(), &receiver.to);
+    let line = format!(
+        "stty rows 24 columns 30; {PROGRAM} send {path} --insecure --to {to} --limit-rate 25Mbit 2>&1 >/dev/null"
+    );
+    let (code, shown) = terminal(&line, &[]);
+    assert_eq!(code, Some(0), "{shown}");
+    // Control sequences begin with ESC and end with a letter.
+    let parts = shown.split(['\r', '\n', '\u{1b}']).map(|part| {
+        let rest = part
+            .strip_prefix('[')
+            .map(|rest| rest.split_once(|end: char| end.is_alphabetic()));
+        rest.flatten().map_or(part, |(_, text)| text)
+    });
+    let longest = parts.max_by_key(|part| part.chars().count()).unwrap();
+    // One line for the transfer and one for each path, which the terminal wraps at its width.
+    assert!(
+        shown.contains(" %  ") && longest.chars().count() <= 3 * 30,
+        "{longest:?} in {shown:?}"
+    );
 }
 
 #[test]

@@ -109,6 +109,27 @@ fn sender_that_retries_outlives_its_receiver() {
     assert!(fs::read(receiver.folder.path().join("big")).unwrap() == fs::read(&path).unwrap());
 }
 
+/// Otherwise, the two would take the transfer from each other for ever.
+#[test]
+fn sender_whose_transfer_was_begun_again_does_not_retry() {
+    let outbox = tempfile::tempdir().unwrap();
+    let path = file(&outbox, "big", 40_000_000);
+    let receiver = Receiver::start("127.0.0.1", &[]);
+    let options = [LIMITED[0], LIMITED[1], "--retry", "60s"];
+    let mut first = receiver.sender(&path, &options);
+    go_half_way(&mut first);
+    let second = receiver.sender(&path, &options);
+    let failure = first.event_after("error", |event| assert_ne!(event["event"], "retry", "{event}"));
+    assert!(
+        message(&failure).contains("gave up for good: the sender has begun again"),
+        "{failure}"
+    );
+    assert_eq!(first.end().0, Some(1));
+    let mut second = second;
+    second.event("summary");
+    assert_eq!(second.end().0, Some(0));
+}
+
 /// What lies in the staging folder may be wrong, after a power failure say.
 #[test]
 fn damaged_rest_is_sent_again() {
@@ -127,7 +148,9 @@ fn damaged_rest_is_sent_again() {
     let mut sender = receiver.sender(&path, &[]);
     // First the rest of the file, then all of it.
     assert!(sender.event("file")["from"].as_u64().unwrap() > 5_000_000);
+    assert!(message(&sender.event("warning")).contains("is sent again"));
     assert_eq!(sender.event("file")["from"], 0);
+    assert_eq!(sender.event("summary")["resumed_bytes"], 0);
     assert_eq!(sender.end().0, Some(0));
     receiver.running.event("stored");
     assert!(fs::read(receiver.folder.path().join("big")).unwrap() == fs::read(&path).unwrap());

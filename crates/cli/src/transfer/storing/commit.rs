@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use rustix::fs::{Mode, fchmod};
+use rustix::fs::fchmod;
 
 use super::super::beneath::{enter, move_new, move_over, names, set_time, status, sync};
 use super::super::error::StoreError;
@@ -42,7 +42,7 @@ impl Storing {
             return Ok(());
         }
         self.settle_folders(false)?;
-        self.staging.set_committed()?;
+        self.staging.set_committed(self.folder.durable)?;
         for name in names(&self.staging.tree)? {
             let (from, to) = ((&self.staging.tree, &*name), (&self.staging.target, &*name));
             match self.folder.overwrite {
@@ -67,11 +67,7 @@ impl Storing {
             .filter(|(path, _)| (path.is_top() || self.folder.overwrite) == moved)
         {
             let place = enter(&self.place_of(path)?, std::iter::once(path.name()))?;
-            let permitted = rustix::fs::fstat(&place)?.st_mode & 0o777;
-            fchmod(
-                &place,
-                Mode::from_raw_mode(permitted & entry.mode.unwrap_or(0o777)),
-            )?;
+            fchmod(&place, self.staging.mode_of(entry.mode.unwrap_or(0o777)))?;
             if let Some(time) = entry.modified {
                 set_time(&place, time)?;
             }

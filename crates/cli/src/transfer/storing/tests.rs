@@ -189,6 +189,74 @@ fn interrupted_file_goes_on_behind_its_first_bytes() {
     assert_eq!(names(&folder).len(), 2);
 }
 
+/// After a power failure, what the journal said may be lost, although the file has been moved.
+#[test]
+fn file_whose_record_is_lost_is_received_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let begin = || {
+        let mut stored = Stored::begin(folder.path(), 3, 2, Some(ID));
+        stored.folder("top", 0o755).unwrap();
+        stored.file("top/a", 1).unwrap();
+        stored.file("top/b", 1).unwrap();
+        stored
+    };
+    let mut stored = begin();
+    for (file, content) in [(1, b"a"), (2, b"b")] {
+        stored.piece(file, 0, content).unwrap();
+        stored.end(file, content).unwrap();
+    }
+    stored.storing.pause();
+    let journal = folder.path().join(&names(&folder)[0]).join("complete");
+    let text = fs::read_to_string(&journal).unwrap();
+    let (first, _) = text.split_once('\n').unwrap();
+    fs::write(&journal, format!("{first}\n")).unwrap();
+    let mut stored = begin();
+    let said = stored.said();
+    assert_eq!(
+        said[1..],
+        [Control::Have { file: 1 }, Control::Want { file: 2, from: 0 }]
+    );
+}
+
+/// The sender has changed them between two attempts.
+#[test]
+fn permissions_are_those_of_the_last_attempt() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let begin = |mode| {
+        let mut stored = Stored::begin(folder.path(), 3, 3, Some(ID));
+        stored.folder("top", mode | 0o100).unwrap();
+        for (path, size) in [("top/a", 1), ("top/b", 2)] {
+            let mode = Some(mode);
+            let entry = Entry {
+                mode,
+                ..entry(path, Kind::File, Some(size))
+            };
+            stored.order(Order::Entry(entry)).unwrap();
+        }
+        stored
+    };
+    let mut stored = begin(0o400);
+    stored.piece(1, 0, b"a").unwrap();
+    stored.end(1, b"a").unwrap();
+    stored.piece(2, 0, b"b").unwrap();
+    stored.storing.pause();
+    let mut stored = begin(0o640);
+    assert_eq!(
+        stored.said()[1..],
+        [Control::Have { file: 1 }, Control::Want { file: 2, from: 1 }]
+    );
+    let permitted = stored.storing.staging.mode_of(0o777).as_raw_mode();
+    stored.piece(2, 1, b"c").unwrap();
+    stored.end(2, b"bc").unwrap();
+    stored.order(Order::Done).unwrap();
+    stored.storing.commit().unwrap().staging.discard();
+    for (path, mode) in [("top", 0o740), ("top/a", 0o640), ("top/b", 0o640)] {
+        let metadata = fs::metadata(folder.path().join(path)).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, mode & permitted, "{path}");
+    }
+}
+
 #[test]
 fn file_of_another_size_begins_anew() {
     let folder = tempfile::tempdir().unwrap();
@@ -252,6 +320,42 @@ fn stored_file_that_has_changed_is_not_replaced() {
     fs::rename(folder.path().join("top"), folder.path().join("taken")).unwrap();
     store(begin());
     assert_eq!(fs::read(&path).unwrap(), b"x");
+}
+
+/// As above, but the user lets files be replaced: that takes one attempt.
+#[test]
+fn stored_file_that_has_changed_is_replaced_if_the_user_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let begin = || {
+        let mut stored = Stored::begin(folder.path(), 5, 2, Some(ID));
+        stored.storing.folder.overwrite = true;
+        stored.folder("top", 0o755).unwrap();
+        stored.file("top/a", 1).unwrap();
+        stored.folder("top/inner", 0o755).unwrap();
+        stored.folder("top/other", 0o755).unwrap();
+        stored
+    };
+    let mut stored = begin();
+    stored.file("top/inner/b", 1).unwrap();
+    for (file, content) in [(1, b"a"), (4, b"b")] {
+        stored.piece(file, 0, content).unwrap();
+        stored.end(file, content).unwrap();
+    }
+    stored.order(Order::Done).unwrap();
+    drop(stored.storing.commit().unwrap());
+    let path = folder.path().join("top/inner/b");
+    fs::write(&path, "changed").unwrap();
+
+    let mut stored = begin();
+    stored.file("top/inner/b", 1).unwrap();
+    assert_eq!(stored.said()[1], Control::Have { file: 1 });
+    stored.piece(4, 0, b"b").unwrap();
+    stored.end(4, b"b").unwrap();
+    stored.order(Order::Done).unwrap();
+    stored.storing.commit().unwrap().staging.discard();
+    assert_eq!(fs::read(&path).unwrap(), b"b");
+    assert_eq!(fs::read(folder.path().join("top/a")).unwrap(), b"a");
+    assert_eq!(names(&folder), ["top"]);
 }
 
 /// Only root can take something out of such a folder.

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::future::pending;
 use std::mem;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use tokio::time::interval;
 
 use crate::arguments::RecvArguments;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, on_thread};
 use crate::keys::{self, ReceiverKeys};
 use crate::network::{self, Guarded};
 use crate::output::{Counter, Event, Reporter, Role, StoredReport, observe};
@@ -54,8 +54,7 @@ pub(crate) async fn run(
         .as_ref()
         .map_or(&*arguments.folder, Scratch::path)
         .to_owned();
-    check_folder(&folder)?;
-    remove_old(&folder, arguments.keep_partial);
+    interrupt.or(prepare(folder.clone(), arguments.keep_partial)).await?;
     let once = arguments.once || output.is_some();
     let mut config = arguments.settings.association_config()?;
     let buffer = mem::replace(&mut config.receive_buffer, UNACCEPTED_BUFFER);
@@ -389,6 +388,16 @@ fn peer_of(association: &Association) -> SocketAddr {
     let paths = association.statistics().paths;
     let remote = paths.first().map(|path| path.addr.remote);
     remote.unwrap_or_else(|| (Ipv4Addr::UNSPECIFIED, 0).into())
+}
+
+/// Checks that files can be stored in a folder, and removes what was left there longer ago than `age`.
+async fn prepare(folder: PathBuf, age: Duration) -> Result<(), Failure> {
+    on_thread(move || {
+        check_folder(&folder)?;
+        remove_old(&folder, age);
+        Ok(())
+    })
+    .await
 }
 
 /// Checks that files can be stored.
