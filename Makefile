@@ -134,6 +134,11 @@ field-figures: setup ## measure how soon data flows after a path fails or recove
 field-holes: setup ## send files through 48 networks that drop large packets, as root
 	@scripts/field holes
 
+.PHONY: agreement
+agreement: setup ## compare `anabranch test` with iperf3 over shaped links, as root on an idle machine (ARGS="--seconds 10 --rounds 3")
+	$(CARGO) build --release --package anabranch-cli
+	scripts/agreement target/release/anabranch $(ARGS)
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target (S=60 seconds each)
 	@scripts/fuzz $(S)

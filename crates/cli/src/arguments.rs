@@ -5,6 +5,7 @@ mod documented;
 mod lab;
 #[cfg(target_os = "linux")]
 mod run;
+mod test;
 #[cfg(target_os = "linux")]
 mod testbed;
 mod transfer;
@@ -27,6 +28,7 @@ pub(crate) use run::RunArguments;
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{TestbedArguments, TestbedDownArguments, TestbedUpArguments, TestbedVerb};
 
+pub(crate) use test::TestArguments;
 pub(crate) use transfer::{RecvArguments, SendArguments};
 
 use transfer::{RECV_EXAMPLES, SEND_EXAMPLES};
@@ -170,6 +172,9 @@ pub(crate) enum Verb {
     /// Test each uplink of this host against a receiver
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
+    /// Measure what the paths to another host carry
+    #[command(after_help = test::EXAMPLES)]
+    Test(TestArguments),
     /// Compare several paths together with each path alone, on this machine
     #[command(after_help = DEMO_EXAMPLES)]
     Demo(DemoArguments),
@@ -229,6 +234,7 @@ impl Verb {
             Self::Recv(arguments) => arguments.output.aside(arguments.is_to_output()),
             Self::Send(arguments) => arguments.output,
             Self::Check(arguments) => arguments.output,
+            Self::Test(arguments) => arguments.output,
             Self::Demo(arguments) => arguments.output,
             Self::Lab(arguments) => arguments.verb.output(),
             #[cfg(target_os = "linux")]

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use crate::failure::Failure;
 use crate::interrupt::on_thread;
 use crate::keys::{self, SenderKeys};
+use crate::known_peers::KnownPeers;
 use crate::network;
 use crate::parse::PeerAddress;
 use crate::settings::Settings;
@@ -19,7 +20,7 @@ use crate::transfer::address_seen;
 
 /// How a new key comes to be trusted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum FirstUse {
+enum FirstUse {
     /// At once (`--accept-new`).
     Accept,
     /// If the user says so.
@@ -30,7 +31,7 @@ pub(crate) enum FirstUse {
 
 impl FirstUse {
     /// `accepts` is `--accept-new`; `is_free` means that neither input nor output is in use by something else.
-    pub(crate) fn new(accepts: bool, is_free: bool) -> Self {
+    fn new(accepts: bool, is_free: bool) -> Self {
         let asks = is_free && io::stdin().is_terminal() && io::stderr().is_terminal();
         match (accepts, asks) {
             (true, _) => Self::Accept,
@@ -40,17 +41,18 @@ impl FirstUse {
     }
 
     /// Decides whether the key of `hosts` is trusted.
-    pub(crate) async fn decide(self, hosts: &[PeerAddress], key: PublicKey) -> Result<(), Failure> {
+    async fn decide(self, hosts: &[PeerAddress], key: PublicKey, program: &str) -> Result<(), Failure> {
         let names: Vec<String> = hosts.iter().map(ToString::to_string).collect();
         let names = names.join(", ");
         match self {
             Self::Accept => Ok(()),
             Self::Refuse => Err(Failure::Work(format!(
-                "the key of {names} is not known here. It is {key}: compare it with what `anabranch recv` prints there; then give \
+                "the key of {names} is not known here. It is {key}: compare it with what `{program}` prints there; then give \
                  --to {key}@..., or trust it with --accept-new"
             ))),
             Self::Ask => {
-                let agrees = on_thread(move || ask(&names, key).map_err(Failure::work)).await?;
+                let program = program.to_owned();
+                let agrees = on_thread(move || ask(&names, key, &program).map_err(Failure::work)).await?;
                 if agrees {
                     Ok(())
                 } else {
@@ -61,12 +63,12 @@ impl FirstUse {
     }
 }
 
-fn ask(names: &str, key: PublicKey) -> io::Result<bool> {
+fn ask(names: &str, key: PublicKey, program: &str) -> io::Result<bool> {
     let mut terminal = io::stderr();
     write!(
         terminal,
         "The key of {names} is not known here. It is {key}.\n\
-         Is this what `anabranch recv` prints there? Trust it from now on [y/N]? "
+         Is this what `{program}` prints there? Trust it from now on [y/N]? "
     )?;
     terminal.flush()?;
     let mut answer = String::new();
@@ -74,29 +76,62 @@ fn ask(names: &str, key: PublicKey) -> io::Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Asks the receiver for its key, in an association that carries nothing.
-pub(crate) async fn learn(
-    sockets: Vec<Arc<dyn Socket>>,
-    remotes: &[SocketAddr],
-    settings: &Settings,
-    patience: Duration,
-) -> Result<PublicKey, Failure> {
-    let builder = network::endpoint_on(sockets, settings.association_config()?);
-    let keys = SenderKeys::Unknown { own: None };
-    let endpoint = keys::send_by(builder, &keys)
-        .connect_timeout(patience)
-        .bind()
-        .await
-        .map_err(Failure::work)?;
-    let key = match network::connect(&endpoint, remotes, patience, &keys).await {
-        Ok(association) => {
-            // The receiver takes it for a check of the uplink, not for a transfer that failed.
-            let _ = timeout(patience, address_seen(&association)).await;
-            network::shut_down(&association).await;
-            Ok(association.peer_identity().and_then(PeerInfo::public_key))
+/// A sender, or client, and a receiver that it does not know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Meeting<'m> {
+    pub(crate) hosts: &'m [PeerAddress],
+    pub(crate) remotes: &'m [SocketAddr],
+    pub(crate) settings: &'m Settings,
+    pub(crate) patience: Duration,
+    /// `--accept-new`
+    pub(crate) accepts: bool,
+    /// Whether neither input nor output is in use by something else.
+    pub(crate) is_free: bool,
+    /// What the user starts at the other end.
+    pub(crate) program: &'m str,
+}
+
+impl Meeting<'_> {
+    /// Finds out the receiver's key, and remembers it if it is trusted.
+    pub(crate) async fn trust(
+        self,
+        sockets: Vec<Arc<dyn Socket>>,
+        warn: impl Fn(&str),
+    ) -> Result<PublicKey, Failure> {
+        let key = self.learn(sockets).await?;
+        FirstUse::new(self.accepts, self.is_free)
+            .decide(self.hosts, key, self.program)
+            .await?;
+        let known = KnownPeers::load(&keys::folder()?)?;
+        let shown = known.file().display();
+        match known.remember(self.hosts, key) {
+            Ok(()) => warn(&format!("trusted the new key {key}, now in {shown}")),
+            Err(error) => warn(&format!("trusted the new key {key} this time; {shown}: {error}")),
         }
-        Err(failure) => Err(failure),
-    };
-    network::close(&endpoint).await;
-    key?.ok_or_else(|| Failure::work("the receiver has a certificate, not a key"))
+        Ok(key)
+    }
+
+    /// Asks the receiver for its key, in an association that carries nothing.
+    async fn learn(self, sockets: Vec<Arc<dyn Socket>>) -> Result<PublicKey, Failure> {
+        let builder = network::endpoint_on(sockets, self.settings.association_config()?);
+        let keys = SenderKeys::Unknown { own: None };
+        let endpoint = keys::send_by(builder, &keys)
+            .connect_timeout(self.patience)
+            .bind()
+            .await
+            .map_err(Failure::work)?;
+        let connected =
+            network::try_connect(&endpoint, self.remotes, self.patience, &keys, self.program).await;
+        let key = match connected {
+            Ok(association) => {
+                // The receiver takes it for a check of the uplink, not for a transfer that failed.
+                let _ = timeout(self.patience, address_seen(&association)).await;
+                network::shut_down(&association).await;
+                Ok(association.peer_identity().and_then(PeerInfo::public_key))
+            }
+            Err(unconnected) => Err(unconnected.failure),
+        };
+        network::close(&endpoint).await;
+        key?.ok_or_else(|| Failure::work("the receiver has a certificate, not a key"))
+    }
 }

@@ -217,6 +217,12 @@ pub(crate) fn transfer_secret() -> Option<String> {
     }
 }
 
+/// A text that nobody can guess.
+pub(crate) fn token() -> Result<String, Failure> {
+    let key = PrivateKey::generate().map_err(Failure::work)?;
+    Ok(key.to_base64())
+}
+
 /// Makes a key in a new file; another program may do so at the same time.
 fn make(file: &Path) -> io::Result<PrivateKey> {
     let folder = file.parent().unwrap_or(file);

@@ -1,4 +1,4 @@
-//! Command-line program: file transfer over several paths (`send`, `recv`), a test of uplinks (`check`), a demonstration
+//! Command-line program: file transfer over several paths (`send`, `recv`), a test of uplinks (`check`) and of what they carry (`test`), a demonstration
 //! (`demo`), keys (`genkey`, `pubkey`), sockets for other programs (`run`), and experiments in the simulator (`lab`).
 //!
 //! | folder | contents |
@@ -95,6 +95,7 @@ fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
             Verb::Recv(arguments) => verb::recv::run(arguments, reporter, &mut Interrupt::listen()?).await,
             Verb::Send(arguments) => verb::send::run(arguments, reporter, &mut Interrupt::listen()?).await,
             Verb::Check(arguments) => verb::check::run(arguments, reporter, &mut Interrupt::listen()?).await,
+            Verb::Test(arguments) => verb::test::run(arguments, reporter, &mut Interrupt::listen()?).await,
             Verb::Demo(arguments) => {
                 Interrupt::listen()?
                     .or(verb::demo::run(arguments, reporter))

@@ -81,6 +81,9 @@ pub(crate) fn named(remotes: &[SocketAddr]) -> String {
     remotes.join(", ")
 }
 
+/// What users start to receive files.
+pub(crate) const RECEIVER: &str = "anabranch recv";
+
 /// Sets up an association with the peer at `remotes`. Errors name `patience`, the endpoint's time to connect, and where its `keys` are
 /// from.
 pub(crate) async fn connect(
@@ -89,7 +92,7 @@ pub(crate) async fn connect(
     patience: Duration,
     keys: &SenderKeys,
 ) -> Result<Guarded, Failure> {
-    let connected = try_connect(endpoint, remotes, patience, keys).await;
+    let connected = try_connect(endpoint, remotes, patience, keys, RECEIVER).await;
     connected.map_err(|unconnected| unconnected.failure)
 }
 
@@ -101,16 +104,17 @@ pub(crate) struct Unconnected {
     pub(crate) is_absent: bool,
 }
 
-/// As [`connect`].
+/// As [`connect`]. Errors name the `program` that the user starts at the other end.
 pub(crate) async fn try_connect(
     endpoint: &Endpoint,
     remotes: &[SocketAddr],
     patience: Duration,
     keys: &SenderKeys,
+    program: &str,
 ) -> Result<Guarded, Unconnected> {
     let connected = endpoint.connect(remotes).await;
     let is_absent = matches!(connected, Err(ConnectError::Refused | ConnectError::NoAnswer));
-    let connected = explained(connected, &named(remotes), patience, keys);
+    let connected = explained(connected, &named(remotes), patience, keys, program);
     connected.map_err(|failure| Unconnected { failure, is_absent })
 }
 
@@ -119,20 +123,21 @@ fn explained(
     peer: &str,
     patience: Duration,
     keys: &SenderKeys,
+    program: &str,
 ) -> Result<Guarded, Failure> {
     match connected {
         Ok(association) => Ok(Guarded(association)),
         Err(ConnectError::Refused) => Err(Failure::Work(format!(
-            "nothing listens at {peer}: the host says that the port is closed; start `anabranch recv` there, or check the \
+            "nothing listens at {peer}: the host says that the port is closed; start `{program}` there, or check the \
              address and port"
         ))),
         Err(ConnectError::NoAnswer) => Err(Failure::Work(format!(
-            "no answer from {peer} within {} s; is `anabranch recv` running there, does every firewall let UDP through, \
+            "no answer from {peer} within {} s; is `{program}` running there, does every firewall let UDP through, \
              and do both ends encrypt, or neither (--insecure)?",
             patience.as_secs_f64()
         ))),
         Err(ConnectError::UntrustedKey(key)) => Err(Failure::Work(format!(
-            "{peer} has the key {key}, not the one {}: is this what `anabranch recv` prints there? If not, somebody else answers",
+            "{peer} has the key {key}, not the one {}: is this what `{program}` prints there? If not, somebody else answers",
             keys.source()
         ))),
         Err(ConnectError::KeyNotAccepted(key)) => Err(Failure::Work(format!(

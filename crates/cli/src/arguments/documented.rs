@@ -5,10 +5,11 @@ use clap::Parser;
 use super::Arguments;
 
 /// Documents with commands for users.
-const PAGES: [&str; 7] = [
+const PAGES: [&str; 8] = [
     include_str!("../../../../README.md"),
     include_str!("../../../../experiments/README.md"),
     include_str!("../../../../docs/event-log.md"),
+    include_str!("../../../../docs/test.md"),
     include_str!("../../../../docs/troubleshooting.md"),
     include_str!("../../../../docs/tutorial.md"),
     include_str!("../../../../docs/how-to.md"),

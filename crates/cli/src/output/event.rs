@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Serialize, Serializer};
 
 use super::paths::PathReport;
+use super::test_report::{IntervalReport, TestReport};
 use crate::transfer::{Digest, Kind};
 
 /// JSON is UTF-8; file names need not be.
@@ -125,6 +126,21 @@ pub(crate) enum Event<'a> {
         note: &'a str,
         passed: bool,
     },
+    /// The server of tests is ready.
+    TestListening {
+        addresses: &'a [SocketAddr],
+        /// What clients connect to, if packets are encrypted.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        to: Option<&'a str>,
+    },
+    /// A test begins. For users only: programs get it with the results.
+    #[serde(skip)]
+    TestBegins(&'a str),
+    /// An interval of a test is over. For users only: programs get all of them with the results.
+    #[serde(skip)]
+    TestInterval(&'a IntervalReport),
+    /// A test is over.
+    Test(&'a TestReport),
     /// A problem, of one transfer or of the program, that does not end it.
     Warning {
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -10,6 +10,7 @@ use super::bars::Bars;
 use super::lines::{Lines, Stream};
 use super::paths::WORKS;
 use super::table::table;
+use super::test_text::{interval_text, test_text};
 use super::units::{bytes_text, printable, rate_text};
 use super::{Event, PathReport, Reporter, Summary, UplinkReport};
 
@@ -151,6 +152,9 @@ fn short_text(event: &Event<'_>) -> Option<String> {
                 hint.unwrap_or_default()
             )
         }
+        Event::TestListening { .. } | Event::TestBegins(_) | Event::TestInterval(_) | Event::Test(_) => {
+            return test_event_text(event);
+        }
         Event::Uplink(report) => uplink_text(report),
         Event::Check { uplinks, working } => format!("{working} of {uplinks} uplinks work"),
         Event::Waiting { ahead, .. } => waiting_text(*ahead),
@@ -158,20 +162,7 @@ fn short_text(event: &Event<'_>) -> Option<String> {
             let size = size.map_or_else(|| "of unknown size".into(), bytes_text);
             format!("receiving {} from {peer}, {size}", printable(name))
         }
-        Event::Path {
-            local,
-            remote,
-            mtu: Some(mtu),
-            count,
-            ..
-        } => format!("  {local} -> {remote}: path MTU {mtu} bytes{}", times(*count)),
-        Event::Path {
-            local,
-            remote,
-            change,
-            count,
-            ..
-        } => format!("  {local} -> {remote}: {change}{}", times(*count)),
+        Event::Path { .. } => return path_event_text(event),
         Event::Run { run, size, .. } => format!("{run}: {} ...", bytes_text(*size)),
         Event::Cut { path } => format!("  path {path} is cut"),
         Event::Demo {
@@ -226,6 +217,45 @@ fn uplink_text(report: &UplinkReport) -> String {
         _ => {}
     }
     text
+}
+
+/// Text of a change of a path.
+fn path_event_text(event: &Event<'_>) -> Option<String> {
+    let Event::Path {
+        local,
+        remote,
+        change,
+        mtu,
+        count,
+        ..
+    } = event
+    else {
+        return None;
+    };
+    let change = match mtu {
+        Some(mtu) => format!("path MTU {mtu} bytes"),
+        None => (*change).to_owned(),
+    };
+    Some(format!("  {local} -> {remote}: {change}{}", times(*count)))
+}
+
+/// Text of events of `anabranch test`.
+fn test_event_text(event: &Event<'_>) -> Option<String> {
+    Some(match event {
+        Event::TestListening { addresses, to } => {
+            let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+            let hint = to.map(|to| format!("\ntest with: anabranch test {to}"));
+            format!(
+                "serving tests at {}{}",
+                addresses.join(" and "),
+                hint.unwrap_or_default()
+            )
+        }
+        Event::TestBegins(what) => (*what).to_owned(),
+        Event::TestInterval(report) => interval_text(report),
+        Event::Test(report) => test_text(report),
+        _ => return None,
+    })
 }
 
 /// Text of events about what is sent and stored.

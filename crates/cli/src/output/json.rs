@@ -26,6 +26,9 @@ pub(super) struct Json {
 
 impl Reporter for Json {
     fn report(&self, event: &Event<'_>) {
+        if matches!(event, Event::TestBegins(_) | Event::TestInterval(_)) {
+            return;
+        }
         let line = Line {
             schema: SCHEMA,
             event,

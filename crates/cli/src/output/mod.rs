@@ -10,6 +10,8 @@ mod paths;
 mod repeats;
 mod silent_paths;
 mod table;
+mod test_report;
+mod test_text;
 mod units;
 
 use std::fmt;
@@ -21,7 +23,11 @@ use clap::Args;
 
 pub(crate) use event::{DemoRow, Event, Progress, StoredReport, Summary, UplinkReport};
 pub(crate) use observe::{Counter, Role, observe};
-pub(crate) use paths::{PathMonitor, PathReport, paths_since};
+pub(crate) use paths::{PathMonitor, PathReport, paths_between, paths_since};
+pub(crate) use test_report::{
+    Amount, AssociationPath, Connected, Delays, EndReport, IntervalReport, OneWayDelays, PathEnd, Processors,
+    StartReport, StreamAmount, StreamEnd, TaskReport, TestReport, Timestamp,
+};
 pub(crate) use units::{bytes_text, rate_text};
 
 use crate::failure::Failure;

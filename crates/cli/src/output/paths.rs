@@ -48,6 +48,11 @@ impl PathReport {
         }
     }
 
+    /// The paths of an association, without rates.
+    pub(crate) fn all(association: &Association) -> Vec<Self> {
+        reports(association)
+    }
+
     /// User data sent and received over the path.
     pub(crate) const fn carried(&self) -> u64 {
         self.payload_sent + self.payload_retransmitted + self.payload_received
@@ -106,6 +111,21 @@ impl PathMonitor {
         self.last = with_rates(reports(association), &self.last, since);
         self.latest()
     }
+}
+
+/// What the paths have carried between two reports.
+pub(crate) fn paths_between(now: &[PathReport], before: &[PathReport], since: Duration) -> Vec<PathReport> {
+    let mut paths = with_rates(now.to_vec(), before, since);
+    for path in &mut paths {
+        if let Some(before) = before.iter().find(|known| known.path == path.path) {
+            path.payload_sent = path.payload_sent.saturating_sub(before.payload_sent);
+            path.payload_received = path.payload_received.saturating_sub(before.payload_received);
+            path.payload_retransmitted = path
+                .payload_retransmitted
+                .saturating_sub(before.payload_retransmitted);
+        }
+    }
+    paths
 }
 
 /// A report with rates since `began`.

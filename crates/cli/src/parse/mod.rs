@@ -9,7 +9,7 @@ pub(crate) use address::{
     parse_listen, parse_to,
 };
 pub(crate) use link::{ShapedPath, parse_path};
-pub(crate) use quantity::{parse_duration, parse_rate, parse_size};
+pub(crate) use quantity::{parse_delay, parse_duration, parse_rate, parse_size};
 
 #[cfg(test)]
 mod tests;

@@ -63,7 +63,7 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
 }
 
 /// A time that may be zero.
-pub(super) fn parse_delay(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_delay(text: &str) -> Result<Duration, String> {
     let seconds = quantity(text, TIMES).ok_or("expected a time such as 15s, 300ms or 2min")?;
     if seconds <= MAX_SECONDS {
         Ok(Duration::from_secs_f64(seconds))

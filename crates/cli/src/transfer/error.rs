@@ -13,7 +13,7 @@ use super::tree_path::BadPath;
 use crate::output::bytes_text;
 
 /// How the reason of an ABORT begins if another attempt would end in the same way.
-const FINAL: &str = "final: ";
+pub(crate) const FINAL: &str = "final: ";
 
 /// How a peer broke the transfer protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]

@@ -21,9 +21,9 @@ mod storing;
 mod tree_path;
 mod writer;
 
-pub(crate) use digest::Digest;
+pub(crate) use digest::{Digest, Hasher};
 pub(crate) use entry::Kind;
-pub(crate) use error::ReceiveFailure;
+pub(crate) use error::{FINAL, ReceiveFailure};
 pub(crate) use file_name::is_invisible;
 pub(crate) use pace::Pace;
 pub(crate) use piece::LONGEST_MESSAGE;

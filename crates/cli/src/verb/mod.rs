@@ -12,6 +12,7 @@ pub(crate) mod recv;
 #[cfg(target_os = "linux")]
 pub(crate) mod run;
 pub(crate) mod send;
+pub(crate) mod test;
 #[cfg(target_os = "linux")]
 pub(crate) mod testbed;
 pub(crate) mod trace;

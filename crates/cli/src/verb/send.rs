@@ -13,10 +13,9 @@ use tokio::time::sleep;
 use crate::arguments::SendArguments;
 use crate::event_log::EventLog;
 use crate::failure::Failure;
-use crate::first_use::{FirstUse, learn};
+use crate::first_use::Meeting;
 use crate::interrupt::{Interrupt, on_thread};
 use crate::keys::{self, SenderKeys};
-use crate::known_peers::KnownPeers;
 use crate::network;
 use crate::output::{Counter, Event, Reporter, Role, observe};
 use crate::parse::{Origins, PeerAddresses, is_same_host};
@@ -64,8 +63,8 @@ pub(crate) async fn run(
     let log = log.map(|file| EventLog::create(file, &plan.title)).transpose()?;
     let keys = match keys {
         SenderKeys::Unknown { .. } => {
-            let work = first_use(&arguments, sockets.clone(), &remotes, &**reporter);
-            keys.trusting(interrupt.or(work).await?)
+            let trusted = meet(&arguments, sockets.clone(), &remotes, &**reporter);
+            keys.trusting(interrupt.or(trusted).await?)
         }
         known => known,
     };
@@ -109,29 +108,24 @@ pub(super) fn sender_keys(
     }
 }
 
-/// Finds out the receiver's key, and remembers it if it is trusted.
-async fn first_use(
+/// Finds out the key of a receiver that is not known, and whether the user trusts it.
+async fn meet(
     arguments: &SendArguments,
     sockets: Vec<Arc<dyn Socket>>,
     remotes: &[SocketAddr],
     reporter: &dyn Reporter,
 ) -> Result<PublicKey, Failure> {
-    let hosts = &arguments.to.hosts;
-    let is_free = !arguments.paths.iter().any(|path| path == Path::new("-")) && !arguments.output.is_json();
-    let key = learn(sockets, remotes, &arguments.settings, arguments.timeout).await?;
-    FirstUse::new(arguments.accept_new, is_free)
-        .decide(hosts, key)
-        .await?;
-    let known = KnownPeers::load(&keys::folder()?)?;
-    let shown = known.file().display();
-    match known.remember(hosts, key) {
-        Ok(()) => warn(&format!("trusted the new key {key}, now in {shown}"), reporter),
-        Err(error) => warn(
-            &format!("trusted the new key {key} this time; {shown}: {error}"),
-            reporter,
-        ),
-    }
-    Ok(key)
+    let is_pipe = arguments.paths.iter().any(|path| path == Path::new("-"));
+    let meeting = Meeting {
+        hosts: &arguments.to.hosts,
+        remotes,
+        settings: &arguments.settings,
+        patience: arguments.timeout,
+        accepts: arguments.accept_new,
+        is_free: !is_pipe && !arguments.output.is_json(),
+        program: network::RECEIVER,
+    };
+    meeting.trust(sockets, |text| warn(text, reporter)).await
 }
 
 /// From where to where.
@@ -205,7 +199,7 @@ async fn connect_and_send(
         from,
         remotes,
     } = route;
-    let connected = network::try_connect(endpoint, remotes, sending.patience, keys).await;
+    let connected = network::try_connect(endpoint, remotes, sending.patience, keys, network::RECEIVER).await;
     let association = connected.map_err(|unconnected| Attempted {
         failure: unconnected.failure,
         may_retry: unconnected.is_absent,
@@ -264,7 +258,8 @@ fn report_note(note: Note<'_>, counter: &Counter, reporter: &dyn Reporter) {
         }
         Note::Damaged { path, from } => {
             counter.resumed.fetch_sub(from, Ordering::Relaxed);
-            let text = format!("what the receiver had of {path} was wrong; it is sent again from its beginning");
+            let text =
+                format!("what the receiver had of {path} was wrong; it is sent again from its beginning");
             warn(&text, reporter);
         }
         Note::Known { path, size } => {
@@ -349,7 +344,8 @@ pub(super) async fn resolve(addresses: &PeerAddresses) -> Result<Vec<SocketAddr>
     Ok(remotes)
 }
 
-fn sockets(from: Option<&Origins>, remotes: &[SocketAddr]) -> Result<Opened, Failure> {
+/// Sockets for all uplinks.
+pub(super) fn sockets(from: Option<&Origins>, remotes: &[SocketAddr]) -> Result<Opened, Failure> {
     let mut opened = Opened::default();
     for local in uplinks::locals(from, remotes)? {
         opened.open(local, remotes)?;

@@ -12,6 +12,7 @@ mod hostile_folder;
 mod json;
 mod lab;
 mod loss_of_peer;
+mod measure;
 mod messages;
 mod report;
 mod resume;

@@ -54,11 +54,13 @@ pub(crate) async fn run(
         .as_ref()
         .map_or(&*arguments.folder, Scratch::path)
         .to_owned();
-    interrupt.or(prepare(folder.clone(), arguments.keep_partial)).await?;
+    interrupt
+        .or(prepare(folder.clone(), arguments.keep_partial))
+        .await?;
     let once = arguments.once || output.is_some();
     let mut config = arguments.settings.association_config()?;
     let buffer = mem::replace(&mut config.receive_buffer, UNACCEPTED_BUFFER);
-    let sockets = sockets(arguments.listen.as_ref())?;
+    let sockets = listening_sockets(arguments.listen.as_ref(), PORT)?;
     let keys = receiver_keys(&arguments, &**reporter)?;
     let endpoint = keys::receive_by(network::endpoint_on(sockets, config), &keys)
         .listen()
@@ -427,9 +429,13 @@ fn check_folder(folder: &Path) -> Result<(), Failure> {
     }
 }
 
-fn sockets(listen: Option<&LocalAddresses>) -> Result<Vec<Arc<dyn Socket>>, Failure> {
+/// Sockets at the addresses that the user named, or at this port of all addresses.
+pub(super) fn listening_sockets(
+    listen: Option<&LocalAddresses>,
+    port: u16,
+) -> Result<Vec<Arc<dyn Socket>>, Failure> {
     match listen {
         Some(locals) => locals.0.iter().map(|local| network::open(*local)).collect(),
-        None => network::open_everywhere(PORT),
+        None => network::open_everywhere(port),
     }
 }
