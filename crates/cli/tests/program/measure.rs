@@ -1,8 +1,10 @@
 //! Tests of `anabranch test`. Do both ends report what arrived, in the shape of iperf3's JSON, whatever ends the test?
 
 use std::io::{BufRead, BufReader, Read as _};
+use std::net::SocketAddr;
 use std::process::{Child, Command, Output, Stdio};
 
+use anabranch::{Endpoint, Message, StreamId};
 use serde_json::Value;
 
 use crate::harness::{PROGRAM, Receiver, Running, anabranch, file, ip, needs_root, run, send_signal};
@@ -258,6 +260,22 @@ fn interrupted_client_prints_results() {
 }
 
 #[test]
+fn interrupted_server_prints_results_and_tells_its_client() {
+    let mut server = Server::start(&[]);
+    let client = server.running_client();
+    server.running.interrupt();
+    let results = server.running.event("test");
+    assert!(bytes(&results["end"]["sum_received"]) > 0, "{results:#}");
+    assert_eq!(results["error"], "interrupted");
+    assert_eq!(server.running.end().0, Some(130));
+    let told = client.wait_with_output().unwrap();
+    assert_eq!(told.status.code(), Some(1));
+    let (shown, line) = (text(told.stdout), text(told.stderr));
+    assert!(shown.contains("client to server: sent "), "{shown}");
+    assert!(line.contains("the server was interrupted"), "{line}");
+}
+
+#[test]
 fn busy_server_says_so_and_outlives_its_client() {
     let server = Server::start(&["--timeout", "2s"]);
     let mut client = server.running_client();
@@ -275,6 +293,32 @@ fn busy_server_says_so_and_outlives_its_client() {
         "{failure}"
     );
     server.results(&["--bytes", "1MB"]);
+}
+
+#[test]
+fn association_that_names_no_test_is_aborted() {
+    let mut command = anabranch();
+    command.args([
+        "test",
+        "--server",
+        "--json",
+        "--insecure",
+        "--listen",
+        "127.0.0.1:0",
+    ]);
+    let mut server = Running::start(&mut command);
+    let listening = server.event("test-listening");
+    let address: SocketAddr = listening["addresses"][0].as_str().unwrap().parse().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.unwrap().block_on(async {
+        let builder = Endpoint::builder().insecure().local("127.0.0.3:0");
+        let endpoint = builder.bind().await.unwrap();
+        let association = endpoint.connect(address).await.unwrap();
+        let guess = r#"{"type":"data","test":"guess","number":0}"#;
+        association.send(Message::new(StreamId(0), guess)).await.unwrap();
+        let reason = association.closed().await.to_string();
+        assert!(reason.contains("there is no such test"), "{reason}");
+    });
 }
 
 #[test]

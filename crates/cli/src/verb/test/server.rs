@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anabranch::{Association, Endpoint};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -72,8 +72,9 @@ pub(super) async fn run(
         patience: arguments.timeout,
         keeps_intervals: arguments.output.is_json(),
         running: Mutex::default(),
+        stop: Notify::new(),
     };
-    let result = interrupt.or(server.serve(&endpoint)).await;
+    let result = server.serve(&endpoint, interrupt).await;
     network::close(&endpoint).await;
     result
 }
@@ -86,6 +87,8 @@ struct Server<'s> {
     /// Whether the intervals are printed with the results.
     keeps_intervals: bool,
     running: Mutex<Option<Place>>,
+    /// Ends the running test, whose results are printed then.
+    stop: Notify,
 }
 
 /// Where the associations of the running test go.
@@ -102,9 +105,10 @@ struct Greeting {
 }
 
 impl Server<'_> {
-    async fn serve(&self, endpoint: &Endpoint) -> Result<(), Failure> {
+    async fn serve(&self, endpoint: &Endpoint, interrupt: &mut Interrupt) -> Result<(), Failure> {
         let mut greetings = JoinSet::new();
         let mut test = None;
+        let mut is_interrupted = false;
         loop {
             let running = async {
                 match &mut test {
@@ -129,7 +133,17 @@ impl Server<'_> {
                         Err(failure) => self.warn(&format!("{}: {failure}", peer_of(&association))),
                     }
                 }
+                () = interrupt.wait() => {
+                    if test.is_none() || is_interrupted {
+                        return Err(Failure::Interrupted);
+                    }
+                    is_interrupted = true;
+                    self.stop.notify_one();
+                }
                 ended = running => {
+                    if is_interrupted {
+                        return Err(Failure::Interrupted);
+                    }
                     test = None;
                     *self.running.lock().unwrap_or_else(PoisonError::into_inner) = None;
                     if self.one_off {
@@ -209,14 +223,20 @@ impl Server<'_> {
             session: Session::begin(task, false, associations, offset),
             reporter: self.reporter,
             patience: self.patience,
+            stop: &self.stop,
             intervals: self.keeps_intervals.then(Vec::new),
         };
         let ended = running.measure().await;
         let ours = running.session.figures();
-        if ended.is_ok() {
-            let figures = ours.clone();
-            Control::Result { figures }.send(control).await?;
-        }
+        let last = match &ended {
+            Ok(_) => Control::Result {
+                figures: ours.clone(),
+            },
+            Err(Failure::Interrupted) => Control::rejected("the server was interrupted"),
+            Err(failure) => Control::rejected(failure),
+        };
+        // If the client is gone, our figures are reported nevertheless.
+        let _ = last.send(control).await;
         let error = ended.as_ref().err().map(Failure::to_string);
         let (theirs, result) = match ended {
             Ok(theirs) => (Some(theirs), Ok(())),
@@ -294,6 +314,7 @@ struct Running<'r> {
     session: Session,
     reporter: &'r dyn Reporter,
     patience: Duration,
+    stop: &'r Notify,
     /// `None` if they are not kept.
     intervals: Option<Vec<IntervalReport>>,
 }
@@ -306,6 +327,7 @@ impl Running<'_> {
         loop {
             let until = heard_at + self.patience;
             tokio::select! {
+                () = self.stop.notified() => return Err(Failure::Interrupted),
                 _ = ticks.tick() => self.end_interval(false),
                 sent = self.session.progress() => {
                     let messages = sent?;
