@@ -15,6 +15,7 @@ use anabranch_proto::{
 use anabranch_secure::PeerInfo;
 use anabranch_types::{AssociationId, MessageId, PathId, StreamId};
 
+use crate::byte_stream::ByteStream;
 use crate::driver::{Looked, Shared, Signals, until};
 use crate::error::{ConnectError, RecvError, SendError, TrySendError, UnfinishedError};
 use crate::events::Events;
@@ -124,6 +125,20 @@ impl Association {
     #[must_use]
     pub fn stream(&self, stream: StreamId) -> SendStream {
         SendStream::new(self.clone(), stream)
+    }
+
+    /// A pipe for bytes in both directions, if both ends use `stream` of this association for nothing else, and no other stream.
+    #[must_use]
+    pub fn byte_stream(&self, stream: StreamId) -> ByteStream {
+        ByteStream::new(self, stream)
+    }
+
+    /// The address that the peer's packets come from on the primary path; `None` once no path is left.
+    #[must_use]
+    pub fn peer_addr(&self) -> Option<SocketAddr> {
+        let paths = self.statistics().paths;
+        let primary = paths.iter().find(|path| path.primary).or_else(|| paths.first());
+        primary.map(|path| path.addr.remote)
     }
 
     /// Sets the priority of `stream`: with the stream scheduler `priority`, lower numbers are served strictly first

@@ -51,6 +51,7 @@
 
 mod association;
 mod builder;
+mod byte_stream;
 mod data_channel;
 mod driver;
 mod endpoint;
@@ -81,6 +82,7 @@ pub use anabranch_secure::{
 pub use anabranch_types::{AssociationId, Instant, MessageId, PathAddr, PathId, Ppid, Rate, StreamId};
 pub use association::Association;
 pub use builder::EndpointBuilder;
+pub use byte_stream::{ByteReader, ByteStream, ByteWriter};
 pub use bytes::Bytes;
 pub use data_channel::{ChannelSendError, DataChannel, DataChannels};
 pub use driver::Readiness;

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod addresses;
+mod bytes;
 mod closing;
 mod common;
 mod data_channels;

@@ -34,6 +34,16 @@ async fn messages_are_echoed_over_either_ip_version() {
 }
 
 #[tokio::test]
+async fn peer_has_the_address_of_its_socket() {
+    let (ours, theirs, endpoints) = pair().await;
+    let [client, server] = endpoints.each_ref().map(|endpoint| endpoint.local_addrs()[0]);
+    assert_eq!(
+        (ours.peer_addr(), theirs.peer_addr()),
+        (Some(server), Some(client))
+    );
+}
+
+#[tokio::test]
 async fn a_wildcard_server_is_reached_at_each_address() {
     in_time(async {
         let (client, server) = (client(&["0.0.0.0:0"]).await, server(&["0.0.0.0:0"]).await);
