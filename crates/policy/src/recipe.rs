@@ -2,11 +2,9 @@
 
 mod text;
 
-use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::burst::Paced;
 use crate::catalog::{
     AckChoice, AddIpChoice, BufferChoice, BurstChoice, Choice, CongestionChoice, EcnChoice, ExtensionPoint,
     FailoverChoice, GapLimitChoice, InterleavingChoice, LossChoice, NrSackChoice, OversizeChoice,
@@ -14,7 +12,7 @@ use crate::catalog::{
     RetransmissionChoice, RtoChoice, RttSamplesChoice, SackHandlingChoice, SackPathChoice, SackWindowChoice,
     StreamSchedulerChoice, TailProbeChoice,
 };
-use crate::parameters::{NoParameters, Refused};
+use crate::parameters::Refused;
 use crate::set::PolicySet;
 use crate::unknown_name::UnknownName;
 
@@ -135,21 +133,15 @@ recipe! {
 }
 
 impl PolicyRecipe {
-    /// Makes a set of new policies. A congestion control that measures rates is always paced.
+    /// Makes a set of new policies.
     #[must_use]
     pub fn build(&self) -> PolicySet {
-        let congestion = self.congestion.build();
-        let is_paced = congestion.may_measure_rates();
         PolicySet {
             stream_scheduler: self.stream_scheduler.build(),
             path_scheduler: self.path_scheduler.build(),
-            congestion,
+            congestion: self.congestion.build(),
             measures_rates: false,
-            burst: if is_paced {
-                Box::new(Paced::new(NoParameters))
-            } else {
-                self.burst.build()
-            },
+            burst: self.burst.build(),
             buffer: self.buffer.build(),
             rescheduling: self.rescheduling.build(),
             ack: self.ack.build(),

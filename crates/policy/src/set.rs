@@ -4,6 +4,8 @@ use alloc::boxed::Box;
 
 use anabranch_types::{Instant, PathId};
 
+use crate::burst::Paced;
+use crate::parameters::NoParameters;
 use crate::{
     AckPolicy, BufferPolicy, BurstPolicy, CongestionControl, FailoverPolicy, LossDetection, PathFacts,
     PathScheduler, ReschedulingPolicy, RetransmissionPolicy, RttSampling, SackPath, StreamScheduler,
@@ -25,7 +27,7 @@ pub struct PolicySet {
     /// Whether the congestion control measures rates now: a copy of [`CongestionControl::measures_rates`], so that others cost
     /// no call for each packet.
     pub measures_rates: bool,
-    /// How many packets may be sent at once?
+    /// How many packets may be sent at once? Paced in any case if the congestion control may measure rates.
     pub burst: Box<dyn BurstPolicy>,
     /// How much of the shared buffers may a path hold?
     pub buffer: Box<dyn BufferPolicy>,
@@ -48,8 +50,12 @@ pub struct PolicySet {
 }
 
 impl PolicySet {
-    /// Adds a path to all policies that keep state per path.
+    /// Adds a path to all policies that keep state per path. A congestion control that may measure rates needs pacing, so a burst
+    /// policy that does not pace gives way with the first path.
     pub fn add_path(&mut self, path: &PathFacts, now: Instant) {
+        if self.congestion.may_measure_rates() && !self.burst.is_paced() {
+            self.burst = Box::new(Paced::new(NoParameters));
+        }
         self.path_scheduler.add_path(path.id);
         self.congestion.add_path(path, now);
         self.measures_rates = self.congestion.measures_rates();

@@ -46,8 +46,8 @@ pub trait CongestionControl: Policy {
     fn measures_rates(&self) -> bool {
         false
     }
-    /// Whether it measures rates at any time: then a [`PolicyRecipe`](crate::PolicyRecipe) paces data, whatever its burst policy. One that
-    /// replaces that of a recipe needs a paced [`burst`](crate::PolicySet::burst) beside it. Constant.
+    /// Whether it measures rates at any time: then data is paced, whatever the burst policy (see
+    /// [`PolicySet::add_path`](crate::PolicySet::add_path)). Constant, and true if [`CongestionControl::measures_rates`] ever is.
     fn may_measure_rates(&self) -> bool {
         false
     }
@@ -286,6 +286,10 @@ pub trait BurstPolicy: Policy {
     fn add_path(&mut self, path: PathId);
     /// A path was removed.
     fn remove_path(&mut self, path: PathId);
+    /// Whether it follows the pacing rate of a path. Constant.
+    fn is_paced(&self) -> bool {
+        false
+    }
     /// A transmission opportunity: a packet was handled, a timer expired, or an idle application has new data. What is
     /// sent until the next call is one burst.
     fn on_transmission_opportunity(&mut self) {}

@@ -111,6 +111,10 @@ impl Policy for Paced {
 }
 
 impl BurstPolicy for Paced {
+    fn is_paced(&self) -> bool {
+        true
+    }
+
     fn add_path(&mut self, path: PathId) {
         self.paths.insert(path, Bucket::default());
     }

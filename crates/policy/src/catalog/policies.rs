@@ -25,7 +25,7 @@ choices! {
     "bbr-v1" => BbrV1(congestion::BbrV1Parameters), congestion::BbrV1::new,
         "the same in its first version, which ignores loss; always paced", "Linux' tcp_bbr, Cardwell et al. 2016";
     "loss-differentiating" => LossDifferentiating(congestion::LossDifferentiatingParameters), congestion::LossDifferentiating::new,
-        "`cubic`, and `bbr` with a loss floor on paths whose losses come without a queue", "ours; Fu and Liew 2003 (TCP Veno), RFC 9438, draft-ietf-ccwg-bbr";
+        "`cubic`, and `bbr` with a loss floor on paths whose losses come without a queue; always paced", "ours; Fu and Liew 2003 (TCP Veno), RFC 9438, draft-ietf-ccwg-bbr";
     "cmt-rpv1" => CmtRpV1(congestion::CoupledParameters), congestion::CmtRpV1::new,
         "resource pooling: paths share the increase of one flow by ssthresh", "Dreibholz et al. 2010 (AINA)";
     "cmt-rpv2" => CmtRpV2(congestion::CoupledParameters), congestion::CmtRpV2::new,

@@ -306,8 +306,8 @@ impl SinglePath for CubicParameters {
         let lower_than_before = progress.peak.is_some_and(|peak| window < peak);
         progress.peak = match loss.cause {
             LossCause::Timeout => None,
-            LossCause::FastRetransmit | LossCause::Mark if lower_than_before => Some(window * 17 / 20),
-            LossCause::FastRetransmit | LossCause::Mark => Some(window),
+            _ if lower_than_before => Some(window * 17 / 20),
+            LossCause::FastRetransmit | LossCause::Mark | LossCause::Reschedule => Some(window),
         };
         progress.before_loss = window;
         progress.epoch = None;

@@ -99,7 +99,9 @@ impl Window {
         let quantum = quantum(path);
         self.ssthresh = ssthresh.max(quantum);
         self.bytes = match cause {
-            LossCause::FastRetransmit | LossCause::Mark => self.bytes.min(self.ssthresh),
+            LossCause::FastRetransmit | LossCause::Mark | LossCause::Reschedule => {
+                self.bytes.min(self.ssthresh)
+            }
             LossCause::Timeout => self.bytes.min(quantum),
         };
         self.utilisation = Utilisation::default();

@@ -11,6 +11,8 @@ pub enum LossCause {
     Timeout,
     /// No chunk was lost: a router marked packets (ECN), which is to have the same effect (RFC 3168 §5).
     Mark,
+    /// No chunk is known to be lost: one was rescheduled to another path because it blocks the buffers.
+    Reschedule,
 }
 
 /// One loss event on one path.

@@ -23,7 +23,12 @@ fn any_event(rng: &mut Rng, paths: &[PathFacts], now: Instant) -> Event {
     match rng.below(10) {
         0 => Event::Lost(LossEvent {
             path: paths[index].id,
-            cause: [LossCause::Timeout, LossCause::FastRetransmit, LossCause::Mark][rng.below(3) as usize],
+            cause: [
+                LossCause::Timeout,
+                LossCause::FastRetransmit,
+                LossCause::Mark,
+                LossCause::Reschedule,
+            ][rng.below(4) as usize],
             bytes: rng.below(100_000),
         }),
         1 => Event::Idle(index, rng.below(200_000)),
@@ -75,6 +80,10 @@ fn cwnd_stays_within_bounds_and_losses_never_raise_it() {
             let event = any_event(rng, &paths, now);
             tell(policy, &event, &paths, now);
             tell(twin, &event, &paths, now);
+            assert!(
+                policy.may_measure_rates() || !policy.measures_rates(),
+                "{event:?}: data would not be paced"
+            );
             for path in &paths {
                 let window = policy.cwnd(path.id);
                 assert_eq!(window, twin.cwnd(path.id), "{event:?}: same inputs, other answer");

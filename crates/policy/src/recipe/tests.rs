@@ -25,6 +25,22 @@ fn every_profile_is_found_by_name_and_can_be_built() {
 }
 
 #[test]
+fn a_congestion_control_that_may_measure_rates_is_paced() {
+    for name in ["bbr", "bbr-v1", "loss-differentiating"] {
+        // As the core does it: own policies replace those of a recipe before the first path is added.
+        let mut own = PolicyRecipe::rfc9260();
+        own.set("cc", name).unwrap();
+        let mut policies = PolicyRecipe::rfc9260().build();
+        policies.congestion = own.build().congestion;
+        assert_eq!(policies.burst.name(), "max-burst");
+        for path in 0..2 {
+            policies.add_path(&healthy(path), anabranch_types::Instant::ZERO);
+        }
+        assert_eq!(policies.burst.name(), "paced", "{name}");
+    }
+}
+
+#[test]
 fn a_parameter_is_set_by_the_name_of_its_extension_point() {
     let mut recipe = PolicyRecipe::cmt();
     recipe.set("cc.growth", "cuc-v1").unwrap();

@@ -42,7 +42,7 @@ impl RetransmissionPolicy for Alternate {
         let other = other_path(chunk.lost_on, paths);
         match chunk.cause {
             LossCause::Timeout => other.or(own),
-            LossCause::FastRetransmit | LossCause::Mark => own.or(other),
+            LossCause::FastRetransmit | LossCause::Mark | LossCause::Reschedule => own.or(other),
         }
     }
 }

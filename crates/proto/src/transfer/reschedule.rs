@@ -64,7 +64,7 @@ impl Transfer {
         if stuck.path != path && self.paths.contains(stuck.path) {
             self.release_timer(stuck.path, now);
         }
-        self.penalize(&stuck, reschedule.penalty, now);
+        self.penalize(&stuck, path, reschedule.penalty, now);
         self.follow_path(stuck.path, now);
         written
     }
@@ -94,8 +94,9 @@ impl Transfer {
         policy.reschedule(self.paths.fact(onto), stuck, &buffer, facts, now)
     }
 
-    /// Applies the penalty of the policy to the path of the blocking chunk; a path that is paused already gets none.
-    fn penalize(&mut self, stuck: &StuckChunk, penalty: ReschedulePenalty, now: Instant) {
+    /// Applies the penalty of the policy to the path of the blocking chunk, which is sent again on `onto`; a path that is paused
+    /// already gets none.
+    fn penalize(&mut self, stuck: &StuckChunk, onto: PathId, penalty: ReschedulePenalty, now: Instant) {
         let path = stuck.path;
         if !self.paths.contains(path) || self.paths.path(path).sending.blocked_until.is_some() {
             return;
@@ -106,7 +107,13 @@ impl Transfer {
                 self.paths.path_mut(path).sending.make_mut().blocked_until = Some(now + time);
             }
             ReschedulePenalty::WindowCut => {
-                self.begin_recovery(path, LossCause::FastRetransmit, (stuck.tsn, stuck.bytes), now);
+                // On another path the chunk arrives earlier, lost or not.
+                let cause = if path == onto {
+                    LossCause::FastRetransmit
+                } else {
+                    LossCause::Reschedule
+                };
+                self.begin_recovery(path, cause, (stuck.tsn, stuck.bytes), now);
                 self.publish_windows();
             }
         }

@@ -136,7 +136,7 @@ impl MptcpConnection {
             ReschedulePenalty::WindowCut => {
                 let loss = LossEvent {
                     path: stuck.path,
-                    cause: LossCause::FastRetransmit,
+                    cause: LossCause::Reschedule,
                     bytes: stuck.bytes,
                 };
                 self.policies.congestion.on_loss(&loss, &self.facts, now);

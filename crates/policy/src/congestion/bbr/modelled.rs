@@ -193,7 +193,7 @@ impl<A: PathModel> CongestionControl for Modelled<A> {
                 state.rate.on_timeout(loss.bytes);
                 self.algorithm.on_timeout(&mut state.model, path);
             }
-            LossCause::FastRetransmit | LossCause::Mark => {
+            LossCause::FastRetransmit | LossCause::Mark | LossCause::Reschedule => {
                 let left = path.in_flight.saturating_sub(loss.bytes);
                 let delivered = state.rate.delivered();
                 self.algorithm.on_recovery(&mut state.model, left, delivered);

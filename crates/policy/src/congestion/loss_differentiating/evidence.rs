@@ -71,10 +71,11 @@ impl Evidence {
     }
 
     /// Losses are to be counted anew. The shortest round-trip time remains known.
-    pub(super) fn forget_losses(&mut self) {
-        self.losses = 0;
-        self.latest = None;
-        self.samples = Mean::default();
+    pub(super) fn forget_losses(&mut self, now: Instant) {
+        *self = Self {
+            least: self.least,
+            ..Self::new(now)
+        };
     }
 
     /// Whether the round-trip time is at its minimum: as far as means tell, which are two standard errors wide.

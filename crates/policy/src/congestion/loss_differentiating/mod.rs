@@ -100,13 +100,13 @@ impl LossDifferentiating {
         let is_congestion = match loss.cause {
             LossCause::Mark => true,
             LossCause::FastRetransmit => self.by_model.meets_congestion(path.id),
-            LossCause::Timeout => false,
+            LossCause::Timeout | LossCause::Reschedule => false,
         };
         if is_congestion {
             self.by_model.remove_path(path.id);
             self.by_loss.take_over(path, now);
             if let Some(evidence) = self.evidence.of_mut(path.id) {
-                evidence.forget_losses();
+                evidence.forget_losses(now);
             }
         }
     }

@@ -2,9 +2,11 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use anabranch_types::{Instant, PathId, SendNumber};
 
+use super::evidence::Evidence;
 use super::{LossDifferentiating, LossDifferentiatingParameters};
 use crate::testing::{CHUNK, at, healthy, in_order, ms, sack, tsn};
 use crate::{CongestionControl, LossCause, LossEvent, PathFacts, SentOnce, SentPacket};
@@ -138,8 +140,8 @@ fn losses_of_a_flight_that_the_application_limits_say_nothing() {
 }
 
 #[test]
-fn timeouts_and_marks_are_no_evidence() {
-    for cause in [LossCause::Timeout, LossCause::Mark] {
+fn timeouts_marks_and_rescheduling_are_no_evidence() {
+    for cause in [LossCause::Timeout, LossCause::Mark, LossCause::Reschedule] {
         let mut fixture = started();
         for _ in 0..8 {
             fixture.acknowledge(0, 20);
@@ -157,6 +159,30 @@ fn a_mark_gives_the_path_back_to_cubic() {
     fixture.lose(0, LossCause::Mark);
     assert!(!fixture.has_model(0) && !fixture.control.measures_rates());
     assert!(fixture.control.cwnd(PathId(0)) < cwnd, "it says congestion");
+}
+
+#[test]
+fn the_first_mean_after_a_model_takes_a_round_trip() {
+    let path = Fixture::new().paths.remove(0);
+    let mut evidence = Evidence::new(at(0));
+    let acknowledge = |evidence: &mut Evidence, times: Range<u64>| {
+        for time in times.map(|number| at(2 * number)) {
+            let mut ack = in_order(0, path.in_flight, CHUNK);
+            let sent_at = time - ms(20);
+            ack.rtt_sample = Some(SentOnce { sent_at, tsn: tsn(1) });
+            ack.latest_send_number = Some(SendNumber(1));
+            evidence.on_ack(&ack, &path, time);
+        }
+    };
+    acknowledge(&mut evidence, 10..30);
+    evidence.forget_losses(at(5_000));
+    acknowledge(&mut evidence, 2_500..2_509);
+    assert!(
+        !(0..8).any(|_| evidence.on_loss(&path)),
+        "16 ms of a round trip of 20 ms"
+    );
+    acknowledge(&mut evidence, 2_509..2_530);
+    assert!((0..8).any(|_| evidence.on_loss(&path)));
 }
 
 /// Sends and acknowledges `rounds` flights of twenty chunks, each with a round-trip time of `rtt` ms.
