@@ -47,7 +47,10 @@ impl Transfer {
         let Some(effects) = self.set_reachability(path, reachability) else {
             return Effects::default();
         };
-        self.paths.path_mut(path).probes.asked(now);
+        // A path whose retransmission was lost works all the same, so a probe that is due asks at once (ADR 0145).
+        if reachability == Reachability::Inactive {
+            self.paths.path_mut(path).probes.asked(now);
+        }
         // The heartbeat period depends on the reachability: a potentially failed path is probed once per RTO (RFC 7829 §3.2).
         self.schedule_heartbeat(path, now);
         if reachability == Reachability::Inactive && self.sender.in_flight(path) > 0 {

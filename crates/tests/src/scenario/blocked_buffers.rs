@@ -1,7 +1,7 @@
-//! Buffer blocking with a fast path and one of ten times its delay. Do buffer split and chunk rescheduling help?
+//! Buffer blocking: by a slow path, and by a chunk that is lost twice. Do buffer split and chunk rescheduling help?
 
 use anabranch_netsim::LinkConfig;
-use anabranch_policy::PolicyRecipe;
+use anabranch_policy::{PolicyRecipe, Reachability};
 use anabranch_types::Rate;
 
 use crate::fixture::{Pair, mbit, ms, secs};
@@ -59,4 +59,38 @@ fn chunk_rescheduling_raises_goodput_with_a_slow_path() {
         assert!(moved > 0, "{rescheduling}");
         assert!(with > without, "{with} with {rescheduling}, {without} without");
     }
+}
+
+/// A pair that sends with the default profile, equal paths of 20 ms and buffers of 32 KiB, which a path fills in a
+/// round trip. Chunk 300 is lost this often.
+fn losing(paths: usize, times: u32, rescheduling: &str) -> Pair {
+    let links = vec![LinkConfig::new(mbit(20), ms(10)); paths];
+    let mut policies = PolicyRecipe::recommended();
+    policies.set("chunk-rescheduling", rescheduling).unwrap();
+    let mut pair = Pair::paths(links)
+        .policies(policies)
+        .with(|config| {
+            config.send_buffer = 32 << 10;
+            config.receive_buffer = 32 << 10;
+        })
+        .connected();
+    pair.drop_chunks(&[(300, times)]);
+    pair.alice().send_forever();
+    pair
+}
+
+fn timeouts(pair: &mut Pair) -> u64 {
+    let paths = pair.alice().statistics().paths.into_iter();
+    paths.map(|path| path.counters.timeouts).sum()
+}
+
+/// Without rescheduling, T3 expires after 400 ms and backs off to 800 ms. But the path works.
+#[test]
+fn a_path_is_asked_at_once_when_its_timer_expires() {
+    let mut pair = losing(2, 2, "none");
+    pair.run_until(|pair| timeouts(pair) > 0, secs(3));
+    let failed = |pair: &mut Pair| (0..2).any(|path| pair.alice().reachability(path) != Reachability::Active);
+    assert!(failed(&mut pair));
+    pair.run_for(ms(25));
+    assert!(!failed(&mut pair), "a round trip later");
 }
