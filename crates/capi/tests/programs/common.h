@@ -48,6 +48,44 @@ static __attribute__((unused)) int bound(int type, struct sockaddr_in *at) {
   return fd;
 }
 
+/* The address of the last server of listener() or pair(). */
+static __attribute__((unused)) struct sockaddr_in at;
+
+static __attribute__((unused)) int listener(void) {
+  int fd = bound(SOCK_STREAM, &at);
+  CHECK(listen(fd, 5) == 0);
+  return fd;
+}
+
+/* Two connected sockets of the one-to-one style; option sets options of both ends before the handshake. */
+static __attribute__((unused)) void pair_with(int *client, int *server, void (*option)(int)) {
+  int listening = bound(SOCK_STREAM, &at);
+  *client = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+  if (option) option(listening), option(*client);
+  CHECK(listen(listening, 5) == 0 && connect(*client, (struct sockaddr *)&at, sizeof at) == 0);
+  struct sockaddr_in peer;
+  socklen_t length = sizeof peer;
+  *server = accept(listening, (struct sockaddr *)&peer, &length);
+  CHECK(*server >= 0 && peer.sin_addr.s_addr == htonl(INADDR_LOOPBACK));
+  CHECK(close(listening) == 0);
+}
+
+static __attribute__((unused)) void pair(int *client, int *server) { pair_with(client, server, NULL); }
+
+/* Passing a socket of ours to another process fails clearly; passing another descriptor works. */
+static __attribute__((unused)) void cannot_be_passed(int fd) {
+  int local[2];
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, local) == 0);
+  union { struct cmsghdr head; char bytes[CMSG_SPACE(sizeof(int))]; } control = {{0}};
+  control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+  memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
+  struct iovec one = {"x", 1};
+  struct msghdr message = {.msg_iov = &one, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  FAILS(sendmsg(local[0], &message, 0), ENOTSUP);
+  memcpy(CMSG_DATA(&control.head), &local[1], sizeof fd);
+  CHECK(sendmsg(local[0], &message, 0) == 1);
+}
+
 static __attribute__((unused)) int events(int fd, int wanted, int wait) {
   struct pollfd one = {.fd = fd, .events = wanted};
   poll(&one, 1, wait);

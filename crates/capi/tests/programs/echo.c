@@ -13,25 +13,6 @@ _Static_assert(sizeof(struct sctp_assoc_change) == 20, "sctp_assoc_change");
 _Static_assert(sizeof(struct sctp_shutdown_event) == 12, "sctp_shutdown_event");
 _Static_assert(sizeof(struct sctp_event_subscribe) == 14, "sctp_event_subscribe");
 
-static struct sockaddr_in at;
-
-static int listener(void) {
-  int fd = bound(SOCK_STREAM, &at);
-  CHECK(listen(fd, 5) == 0);
-  return fd;
-}
-
-static void pair(int *client, int *server) {
-  int listening = listener();
-  *client = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
-  CHECK(connect(*client, (struct sockaddr *)&at, sizeof at) == 0);
-  struct sockaddr_in peer;
-  socklen_t length = sizeof peer;
-  *server = accept(listening, (struct sockaddr *)&peer, &length);
-  CHECK(*server >= 0 && peer.sin_addr.s_addr == htonl(INADDR_LOOPBACK));
-  close(listening);
-}
-
 static void blocking(void) {
   int client, server;
   char buffer[100];

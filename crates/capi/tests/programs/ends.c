@@ -2,18 +2,7 @@
 #include "common.h"
 #include <time.h>
 
-static struct sockaddr_in at;
-
 /* A pair of one-to-one style sockets. */
-static void pair(int *client, int *server) {
-  int listening = bound(SOCK_STREAM, &at);
-  *client = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
-  CHECK(listen(listening, 5) == 0 && connect(*client, (struct sockaddr *)&at, sizeof at) == 0);
-  *server = accept(listening, NULL, NULL);
-  CHECK(*server >= 0);
-  close(listening);
-}
-
 /* Aborts the association of fd, and waits until the peer knows. */
 static void abort_by(int fd, int peer) {
   struct sctp_sndinfo kill = {.snd_flags = SCTP_ABORT};

@@ -3,8 +3,6 @@
 
 enum { THREADS = 100, EACH = 50 };
 
-static struct sockaddr_in at;
-
 static int server(void) {
   int fd = bound(SOCK_SEQPACKET, &at), on = 1;
   CHECK(SET(fd, SCTP_RECVRCVINFO, on) == 0);

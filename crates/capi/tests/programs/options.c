@@ -38,19 +38,7 @@ SIZE(struct sctp_adaptation_event, 16); SIZE(struct sctp_pdapi_event, 24); SIZE(
 SIZE(struct sctp_sender_dry_event, 12); SIZE(struct sctp_stream_reset_event, 12); SIZE(struct sctp_assoc_reset_event, 20);
 SIZE(struct sctp_stream_change_event, 16);
 
-static struct sockaddr_in at;
-
 /* A pair of one-to-one style sockets; option is called on both before the handshake. */
-static void pair(int *client, int *server, void (*option)(int)) {
-  int listening = bound(SOCK_STREAM, &at);
-  *client = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
-  if (option) option(listening), option(*client);
-  CHECK(listen(listening, 5) == 0 && connect(*client, (struct sockaddr *)&at, sizeof at) == 0);
-  *server = accept(listening, NULL, NULL);
-  CHECK(*server >= 0);
-  close(listening);
-}
-
 /* Options that a socket keeps for associations to come: what is set is read. */
 static void kept(void) {
   int fd = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP), many = socket(AF_INET, SOCK_SEQPACKET, IPPROTO_SCTP), number;
@@ -143,7 +131,7 @@ static void kept(void) {
 /* Options of an association that exists. */
 static void present(void) {
   int client, server;
-  pair(&client, &server, NULL);
+  pair(&client, &server);
   struct sctp_status status = {0};
   CHECK(GET(client, SCTP_STATUS, status) == 0 && status.sstat_state == SCTP_ESTABLISHED && status.sstat_outstrms == 10);
   struct sctp_paddrinfo info = status.sstat_primary;
@@ -191,7 +179,7 @@ static void everything(int fd) {
 static void told(void) {
   int client, server;
   union sctp_notification notice;
-  pair(&client, &server, everything);
+  pair_with(&client, &server, everything);
   await(server, SCTP_ASSOC_CHANGE, &notice);
   CHECK(notice.sn_assoc_change.sac_state == SCTP_COMM_UP);
   await(server, SCTP_ADAPTATION_INDICATION, &notice);
@@ -236,7 +224,7 @@ static void failed(void) {
   int client, server;
   char buffer[1000] = "", back[2000];
   struct sctp_rcvinfo info;
-  pair(&client, &server, receives_nothing);
+  pair_with(&client, &server, receives_nothing);
   struct sctp_sendv_spa spa = {.sendv_flags = SCTP_SEND_SNDINFO_VALID | SCTP_SEND_PRINFO_VALID,
     .sendv_sndinfo = {.snd_sid = 2, .snd_context = 99}, .sendv_prinfo = {.pr_policy = SCTP_PR_SCTP_TTL, .pr_value = 30}};
   for (int i = 0; i < 100; i++)
@@ -251,7 +239,7 @@ static void failed(void) {
 /* What comes next, beside what is received. */
 static void next(void) {
   int client, server, on = 1;
-  pair(&client, &server, NULL);
+  pair(&client, &server);
   CHECK(SET(server, SCTP_RECVRCVINFO, on) == 0 && SET(server, SCTP_RECVNXTINFO, on) == 0);
   CHECK(sctp_sendmsg(client, "one", 3, NULL, 0, htonl(1), 0, 4, 0, 0) == 3);
   CHECK(sctp_sendmsg(client, "three", 5, NULL, 0, htonl(2), 0, 5, 0, 0) == 5);
@@ -322,7 +310,7 @@ static unsigned long long sent(int fd) {
 static void heartbeats(void) {
   int ends[2][2];
   struct sctp_paddrparams path = {.spp_hbinterval = 86400001};
-  pair(&ends[0][0], &ends[0][1], often), pair(&ends[1][0], &ends[1][1], quiet);
+  pair_with(&ends[0][0], &ends[0][1], often), pair_with(&ends[1][0], &ends[1][1], quiet);
   /* What follows the handshake, such as the search for the path MTU, ends soon. */
   unsigned long long before = 0;
   for (int rounds = 0; sent(ends[1][0]) != before; rounds++) {
@@ -365,7 +353,7 @@ static void keys(void) {
   struct sctp_rcvinfo info;
   union sctp_notification notice;
   struct sctp_authkeyid five = {.scact_keynumber = 5}, six = {.scact_keynumber = 6};
-  pair(&client, &server, with_keys);
+  pair_with(&client, &server, with_keys);
   CHECK(send(client, "five", 4, 0) == 4 && data(server, buffer, 100, &info) == 4);
   /* A message names another key than the active one. */
   CHECK(named(client, 6) == 3);
@@ -458,7 +446,7 @@ static void departing(void) {
   /* By the end of a handshake, the driver has done what it was told. */
   struct sockaddr_in first = at;
   int others[2];
-  pair(&others[0], &others[1], NULL);
+  pair(&others[0], &others[1]);
   FAILS(bind(udp, (struct sockaddr *)&first, sizeof first), EADDRINUSE);
   CHECK(kill(child, SIGCONT) == 0 && send(server, "data", 4, 0) == 4 && recv(server, buffer, 100, 0) == 5);
   for (int tries = 0; bind(udp, (struct sockaddr *)&first, sizeof first) != 0; tries++) {
