@@ -16,6 +16,7 @@ mod first_use;
 mod interrupt;
 mod keys;
 mod known_peers;
+mod listening;
 mod network;
 mod output;
 mod parse;

@@ -6,7 +6,8 @@ use std::os::unix::fs::symlink;
 
 use serde_json::Value;
 
-use crate::harness::{Receiver, Running, anabranch, file, run, silent_address};
+use crate::harness::{Receiver, anabranch, file, run, silent_address};
+use crate::measure::Server;
 
 const SCHEMA: &str = include_str!("../../../../docs/cli-json.schema.json");
 const PAGE: &str = include_str!("../../../../docs/cli-json.md");
@@ -100,21 +101,9 @@ fn events_are_as_the_schema_says() {
     seen.extend(events(&send(&[]).stdout));
     seen.extend(events(&send(&["--dry-run"]).stdout));
     seen.extend(events(&run(&["check", "--json", &receiver.to]).stdout));
-    let mut command = anabranch();
-    command.args([
-        "test",
-        "--server",
-        "--json",
-        "--listen",
-        "127.0.0.1:0",
-        "--one-off",
-    ]);
-    let mut server = Running::start(&mut command);
-    let to = server.event("test-listening")["to"].as_str().unwrap().to_owned();
-    let options = ["--bidir", "--time", "200ms", "--interval", "100ms"];
-    seen.extend(events(
-        &run(&[&["test", &to, "--json"], &options[..]].concat()).stdout,
-    ));
+    let server = Server::start(&["--one-off"]);
+    let options = ["--json", "--bidir", "--time", "200ms", "--interval", "100ms"];
+    seen.extend(events(&server.client(&options).stdout));
     let (_socket, silent) = silent_address();
     let options = [
         "--json",

@@ -10,14 +10,14 @@ use serde_json::Value;
 use crate::harness::{PROGRAM, Receiver, Running, anabranch, file, ip, needs_root, run, send_signal};
 
 /// A server of tests and where it listens.
-struct Server {
+pub(crate) struct Server {
     running: Running,
     /// As clients take it.
     to: String,
 }
 
 impl Server {
-    fn start(options: &[&str]) -> Self {
+    pub(crate) fn start(options: &[&str]) -> Self {
         let mut command = anabranch();
         command.args([
             "test",
@@ -32,7 +32,7 @@ impl Server {
         Self { running, to }
     }
 
-    fn client(&self, options: &[&str]) -> Output {
+    pub(crate) fn client(&self, options: &[&str]) -> Output {
         run(&[&["test", &self.to, "--from", "127.0.0.3,127.0.0.4"], options].concat())
     }
 

@@ -12,7 +12,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use anabranch::io::Socket;
 use anabranch::{Association, Endpoint};
 use tokio::task::JoinSet;
 use tokio::time::interval;
@@ -20,10 +19,9 @@ use tokio::time::interval;
 use crate::arguments::RecvArguments;
 use crate::failure::Failure;
 use crate::interrupt::{Interrupt, on_thread};
-use crate::keys::{self, ReceiverKeys};
+use crate::listening::{listen, listening_sockets, receiver_keys};
 use crate::network::{self, Guarded};
 use crate::output::{Counter, Event, Reporter, Role, StoredReport, observe};
-use crate::parse::LocalAddresses;
 use crate::transfer::{
     Folder, Offer, ReceiveFailure, Receiving, Reply, Request, StoredTransfer, conclude_receiving, hear_offer,
     receive, remove_old, wait_for_turn,
@@ -61,13 +59,13 @@ pub(crate) async fn run(
     let mut config = arguments.settings.association_config()?;
     let buffer = mem::replace(&mut config.receive_buffer, UNACCEPTED_BUFFER);
     let sockets = listening_sockets(arguments.listen.as_ref(), PORT)?;
-    let keys = receiver_keys(&arguments, &**reporter)?;
-    let endpoint = keys::receive_by(network::endpoint_on(sockets, config), &keys)
-        .listen()
-        .follow_interfaces()
-        .bind()
-        .await
-        .map_err(Failure::work)?;
+    let keys = receiver_keys(
+        arguments.insecure,
+        arguments.key.as_deref(),
+        arguments.allow.clone(),
+        &**reporter,
+    )?;
+    let endpoint = listen(sockets, config, &keys).await?;
     let addresses = endpoint.local_addrs();
     let to = keys.address(&addresses);
     reporter.report(&Event::Listening {
@@ -130,22 +128,6 @@ impl Scratch {
     fn path(&self) -> &Path {
         self.0.path()
     }
-}
-
-/// The keys of a receiver by its arguments.
-fn receiver_keys(arguments: &RecvArguments, reporter: &dyn Reporter) -> Result<ReceiverKeys, Failure> {
-    if arguments.insecure {
-        return Ok(ReceiverKeys::Insecure);
-    }
-    let (keys, warning) = ReceiverKeys::load(arguments.key.as_deref(), arguments.allow.clone())?;
-    for message in warning.iter().chain(&keys::key_log_warning()) {
-        reporter.report(&Event::Warning {
-            transfer: None,
-            path: None,
-            message,
-        });
-    }
-    Ok(keys)
 }
 
 /// Serves senders.
@@ -426,16 +408,5 @@ fn check_folder(folder: &Path) -> Result<(), Failure> {
                 "cannot write to {shown}: {kind}; give another folder"
             )))
         }
-    }
-}
-
-/// Sockets at the addresses that the user named, or at this port of all addresses.
-pub(super) fn listening_sockets(
-    listen: Option<&LocalAddresses>,
-    port: u16,
-) -> Result<Vec<Arc<dyn Socket>>, Failure> {
-    match listen {
-        Some(locals) => locals.0.iter().map(|local| network::open(*local)).collect(),
-        None => network::open_everywhere(port),
     }
 }

@@ -20,10 +20,10 @@ use super::{FAREWELL, PORT, association_config};
 use crate::arguments::TestArguments;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::keys::{self, ReceiverKeys};
+use crate::keys;
+use crate::listening::{listen, listening_sockets, receiver_keys};
 use crate::network::{self, Guarded};
 use crate::output::{Event, IntervalReport, Reporter};
-use crate::verb::recv::listening_sockets;
 
 /// Maximum number of associations whose first message has not arrived.
 const MAX_GREETINGS: usize = 1_024;
@@ -43,23 +43,13 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let config = association_config(&arguments.settings)?;
     let sockets = listening_sockets(arguments.listen.as_ref(), PORT)?;
-    let (keys, warning) = match arguments.insecure {
-        true => (ReceiverKeys::Insecure, None),
-        false => ReceiverKeys::load(arguments.key.as_deref(), arguments.allow.clone())?,
-    };
-    for message in warning.iter().chain(&keys::key_log_warning()) {
-        reporter.report(&Event::Warning {
-            transfer: None,
-            path: None,
-            message,
-        });
-    }
-    let endpoint = keys::receive_by(network::endpoint_on(sockets, config), &keys)
-        .listen()
-        .follow_interfaces()
-        .bind()
-        .await
-        .map_err(Failure::work)?;
+    let keys = receiver_keys(
+        arguments.insecure,
+        arguments.key.as_deref(),
+        arguments.allow.clone(),
+        reporter,
+    )?;
+    let endpoint = listen(sockets, config, &keys).await?;
     let addresses = endpoint.local_addrs();
     reporter.report(&Event::TestListening {
         addresses: &addresses,
