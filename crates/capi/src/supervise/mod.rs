@@ -1,7 +1,7 @@
 //! Supervisor: answers the system calls on SCTP sockets of a program into which nothing can be preloaded, as static ones or those in Go.
 //!
-//! `anabranch run` has this library preloaded into a process of its own, where it takes over: it starts the program under a filter
-//! (ADR 0155), by which the kernel tells of calls on our sockets and waits for the answers.
+//! `anabranch run` has this library preloaded into a process of its own, where it takes over. It starts the program under a filter
+//! (ADR 0155): the kernel reports calls on our sockets to it, and waits for the answers.
 //! One thread answers all calls; none of them makes it wait. What would block stays pending until the descriptor is ready, while signals
 //! can interrupt it.
 //!
