@@ -47,8 +47,8 @@ impl FirstUse {
         match self {
             Self::Accept => Ok(()),
             Self::Refuse => Err(Failure::Work(format!(
-                "the key of {names} is not known here. It is {key}: compare it with what `{program}` prints there; then give \
-                 --to {key}@..., or trust it with --accept-new"
+                "the key of {names} is not known here. It is {key}: compare it with what `{program}` prints there; then put \
+                 {key}@ before its address, or trust it with --accept-new"
             ))),
             Self::Ask => {
                 let program = program.to_owned();

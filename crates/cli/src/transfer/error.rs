@@ -279,13 +279,19 @@ fn or_no_reason(reason: &str) -> &str {
     }
 }
 
+/// The reason of an ABORT by a peer that refuses every further attempt. In the text of an ABORT, the reason of an application is between
+/// quotation marks, behind the name of its error cause.
+fn final_reason(text: &str) -> Option<&str> {
+    let (_, reason) = text.split_once('"')?;
+    reason.strip_prefix(FINAL)?.strip_suffix('"')
+}
+
 impl From<CloseReason> for Lost {
     fn from(reason: CloseReason) -> Self {
         match reason {
-            // The reason is between quotation marks, behind the name of its error cause.
-            CloseReason::AbortedByPeer(reason) => match reason.split_once(FINAL) {
-                Some((_, reason)) => Self::Refused(reason.trim_end_matches('"').to_owned()),
-                None => Self::Aborted(reason),
+            CloseReason::AbortedByPeer(text) => match final_reason(&text) {
+                Some(reason) => Self::Refused(reason.to_owned()),
+                None => Self::Aborted(text),
             },
             CloseReason::Finished => Self::Ended,
             other => Self::Broken(other),
