@@ -39,6 +39,7 @@ impl Association {
         if self.state.deadline().is_some_and(|deadline| deadline <= now) {
             match self.state {
                 State::CookieWait(_) | State::CookieEchoed(..) => {
+                    self.transfer.lose_early(now);
                     let parts = (&self.addresses, &self.transfer.paths);
                     let next = handshake_timer(&mut self.state, &self.config, parts, now);
                     match next {
@@ -51,7 +52,7 @@ impl Association {
         }
         let effects = self.addresses.on_timeout(&mut self.transfer, now);
         self.apply(effects);
-        if !self.state.is_closed() {
+        if !self.state.is_closed() && !self.is_in_handshake() {
             let effects = self.transfer.on_timeout(now);
             self.apply(effects);
         }

@@ -262,6 +262,7 @@ fn apply(
 fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
     association.peer.tag = cookie.peer_tag;
     association.peer.initial_tsn = cookie.peer_tsn;
+    association.transfer.take_back_early(inbound.now);
     association.agree(agreement(cookie));
     let pairs = pairs(
         &association.config,

@@ -190,6 +190,11 @@ fn tag_and_cookie(packets: &[Vec<u8>]) -> (VerificationTag, Vec<u8>) {
     (said.initiate_tag, cookie.unwrap_or_default())
 }
 
+fn queue(endpoint: &mut Endpoint, id: AssociationId, message: Message) {
+    let mut association = endpoint.association_mut(id).expect("it lives");
+    association.send(message).expect("it may be queued");
+}
+
 fn events(endpoint: &mut Endpoint) -> Vec<Event> {
     core::iter::from_fn(|| endpoint.poll_event())
         .map(|(_, event)| event)
@@ -237,6 +242,7 @@ mod authentication;
 mod channels;
 mod checksums;
 mod congestion;
+mod early;
 mod ending;
 mod ends;
 mod extensions;

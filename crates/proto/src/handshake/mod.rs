@@ -35,9 +35,14 @@ pub(crate) const NO_AUTHENTICATION: &str = "chunks have to be authenticated";
 const INIT_FIXED: usize = 20;
 const PARAMETER_HEADER: usize = 4;
 
+/// Length of a packet with a COOKIE ECHO of `cookie` bytes.
+pub(crate) const fn cookie_echo_len(cookie: usize) -> usize {
+    CommonHeader::LEN + (4 + cookie).next_multiple_of(4)
+}
+
 /// Length of a packet with a COOKIE ECHO of `cookie` bytes and a HEARTBEAT.
 pub(crate) const fn bundled_cookie_len(cookie: usize) -> usize {
-    CommonHeader::LEN + (4 + cookie).next_multiple_of(4) + HEARTBEAT_LEN
+    cookie_echo_len(cookie) + HEARTBEAT_LEN
 }
 
 //= rfc9260 3.3.2-1
@@ -134,6 +139,7 @@ pub(crate) fn establish(
         State::Established
     };
     transfer.forget_errors();
+    transfer.time_early(now);
     control.forget_each(addresses.limit_probed(transfer));
     transfer.start_heartbeats(now);
 }

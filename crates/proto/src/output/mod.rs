@@ -151,6 +151,7 @@ fn limit(association: &Association, plan: &TransmitPlan) -> usize {
     let transfer = &association.transfer;
     let usual = usize::from(transfer.paths.fact(plan.path).max_packet);
     if let Some(Lead::Init | Lead::CookieEcho) = plan.lead
+        && plan.data.is_none()
         && association.addresses.is_proven(&transfer.paths, plan.path)
     {
         return usual.max(transfer.largest_packet(plan.path));

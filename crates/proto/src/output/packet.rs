@@ -49,6 +49,11 @@ pub(super) fn write(
             let usual = usize::from(association.transfer.paths.fact(plan.path).max_packet);
             if !packet.is_empty() && association.transfer.paths.is_confirmed(plan.path) {
                 write_errors(&mut association.control, usual, &mut packet);
+                if let Some(data) = plan.data {
+                    association
+                        .transfer
+                        .write_early(plan.path, data, &mut packet, now);
+                }
             }
         }
         Some(Lead::Addresses(due)) => {

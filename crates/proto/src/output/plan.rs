@@ -1,12 +1,13 @@
 //! Packet plan. Which chunks are in the next packet, and on which path is it sent?
 //!
-//! Handshake and ASCONF chunks are sent without data. Otherwise the most urgent chunk determines the path: control chunks, a
+//! Handshake and ASCONF chunks are sent without data, except the COOKIE ECHO. Otherwise the most urgent chunk determines the path: control chunks, a
 //! heartbeat, a SACK that is due, then data. Other chunks for the same path are bundled (RFC 9260 §6.10).
 
 use anabranch_types::{Instant, PathId};
 
 use crate::address::{Addresses, Due};
 use crate::association::{Control, State};
+use crate::handshake::cookie_echo_len;
 use crate::reconfig::Reconfig;
 use crate::transfer::{DataPlan, Transfer};
 
@@ -14,7 +15,7 @@ use crate::transfer::{DataPlan, Transfer};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct TransmitPlan {
     pub(super) path: PathId,
-    /// A chunk that comes first in its packet and is not bundled with data.
+    /// A chunk that comes first in its packet, and is not bundled with data unless it is a COOKIE ECHO.
     pub(super) lead: Option<Lead>,
     /// Whether the packet has a control chunk, a heartbeat or a SACK that is due.
     pub(super) has_control: bool,
@@ -45,9 +46,9 @@ impl TransmitPlan {
         }
     }
 
-    /// Whether the packet has new data, and no retransmission before it.
+    /// Whether the packet has new data, and neither a retransmission nor a chunk of the handshake before it.
     pub(super) const fn is_new_data(&self) -> bool {
-        matches!(self.data, Some(DataPlan::New { .. }))
+        matches!(self.data, Some(DataPlan::New { .. })) && self.lead.is_none()
     }
 
     /// Whether the packet has only data that a batch can continue. A tail loss probe is sent once, so it has no further packets.
@@ -99,12 +100,13 @@ pub(super) fn next(parts: Parts<'_>, now: Instant) -> Option<TransmitPlan> {
     match state {
         State::Closed => return None,
         State::CookieWait(_) => return handshake(Lead::Init),
-        //= rfc9260 3.3.11-1, 5-1, 5.1-8
+        //= rfc9260 3.3.11-1, 5-1, 5.1-8, 6-1
         // From this state on HEARTBEATs are answered (RFC 9260 §8.3): the peer is established already, and confirms the addresses
         // to which it may send the COOKIE ACK.
-        State::CookieEchoed(..) => {
+        State::CookieEchoed(echo) => {
             let answer = || Some(TransmitPlan::control(control.next_path(None)?, None));
-            return handshake(Lead::CookieEcho).or_else(answer);
+            let echo = handshake(Lead::CookieEcho).map(|plan| with_early(plan, &echo.cookie, transfer, now));
+            return echo.or_else(answer);
         }
         _ => {}
     }
@@ -118,6 +120,16 @@ pub(super) fn next(parts: Parts<'_>, now: Instant) -> Option<TransmitPlan> {
     }
     let reconfig = reconfig.filter(|_| state.changes_streams());
     bundle(state, (control, reconfig), transfer, now)
+}
+
+/// Adds data to the packet of the COOKIE ECHO, unless the cookie alone fills it.
+#[cold]
+fn with_early(plan: TransmitPlan, cookie: &[u8], transfer: &mut Transfer, now: Instant) -> TransmitPlan {
+    let has_room = cookie_echo_len(cookie.len()) < usize::from(transfer.paths.fact(plan.path).max_packet);
+    TransmitPlan {
+        data: has_room.then(|| transfer.plan_early(plan.path, now)).flatten(),
+        ..plan
+    }
 }
 
 fn bundle(

@@ -4,6 +4,7 @@ use anabranch_types::{Fsn, MessageId, Mid, Ppid, Ssn, StreamId, UnwrappedTsn};
 use anabranch_wire::{Data, DataFlags, FragmentPlace, IData};
 use bytes::Bytes;
 
+use crate::message::{Message, Reliability};
 use crate::user_data::UserData;
 
 /// A message or a fragment of one. "Once a user message is fragmented, it cannot be re-fragmented" (RFC 9260 §6.9).
@@ -39,6 +40,19 @@ impl Chunk {
             Place::IData(..) => IData::HEADER_LEN,
         };
         padded(header + self.payload.len()) as u64
+    }
+
+    /// The message or part of one that was cut into this chunk alone. It is reliable, and its key is known to the sender.
+    pub(super) fn to_message(&self) -> Message {
+        Message {
+            stream: self.stream,
+            ppid: self.ppid,
+            unordered: self.flags.unordered,
+            acknowledge_at_once: self.flags.immediate,
+            reliability: Reliability::Reliable,
+            authentication_key: None,
+            payload: self.payload.clone(),
+        }
     }
 
     //= rfc8260 2.2.1-1, 2.2.1-2, 2.2.1-3, 2.2.1-4

@@ -9,6 +9,7 @@ mod abandon;
 mod ahead;
 mod chunk;
 mod duplicates;
+mod early;
 mod enqueue;
 mod error;
 mod fragment;

@@ -77,6 +77,18 @@ impl Slab {
         }
     }
 
+    /// Puts a message, or a part of one, before all others.
+    pub(super) fn push_front(&mut self, queue: &mut Queue, (id, ends): (MessageId, bool), message: Message) {
+        let slot = self.store(Waiting {
+            id,
+            message,
+            ends,
+            next: queue.first,
+        });
+        queue.first = Some(slot);
+        queue.last.get_or_insert(slot);
+    }
+
     pub(super) fn first(&self, queue: Queue) -> Option<&Waiting> {
         queue.first.map(|slot| self.at(slot))
     }

@@ -475,6 +475,29 @@ impl Streams {
         }
     }
 
+    /// Puts `chunks`, which are all that were ever made, back into the queues. Their messages will be numbered again.
+    #[cold]
+    pub(super) fn take_back(
+        &mut self,
+        chunks: impl DoubleEndedIterator<Item = Chunk>,
+        scheduler: &mut dyn StreamScheduler,
+    ) {
+        self.started = OnDemand::default();
+        for stream in &mut self.streams {
+            (stream.next_ordered, stream.next_unordered) = (Mid(0), Mid(0));
+            stream.ordered_in_window = 0;
+        }
+        for chunk in chunks.rev() {
+            let stream = &mut self.streams[chunk.stream.index()];
+            stream.unsent_bytes += chunk.payload_bytes();
+            self.unsent_bytes += chunk.payload_bytes();
+            let part = (chunk.message, chunk.flags.ending);
+            self.slab
+                .push_front(&mut stream.waiting, part, chunk.to_message());
+            self.tell_if_ready(chunk.stream, scheduler);
+        }
+    }
+
     /// Limits the streams to `count`; returns the messages queued on others.
     pub(super) fn limit(
         &mut self,

@@ -23,12 +23,14 @@
 //! | `plan` | which data is sent next, and on which path |
 //! | `split` | chunks larger than the path MTU, in parts |
 //! | `write` | writing of that data, chunk by chunk |
+//! | `early` | data with the COOKIE ECHO (§5.1) |
 //! | `reschedule` | chunk rescheduling when buffers are blocked |
 //! | `duplicate` | duplicates on several paths |
 //! | `timers` | deadlines and expiry of timers |
 
 mod ack;
 mod duplicate;
+mod early;
 mod ecn;
 mod effects;
 mod failure;

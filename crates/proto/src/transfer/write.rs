@@ -30,6 +30,20 @@ impl Transfer {
         packet: &mut PacketBuilder<'_>,
         now: Instant,
     ) -> Effects {
+        self.write_planned(path, data, packet, now);
+        let effects = self.search_mtu(now);
+        self.commit_data(path, now);
+        effects
+    }
+
+    /// Writes the planned data of a packet.
+    pub(super) fn write_planned(
+        &mut self,
+        path: PathId,
+        data: DataPlan,
+        packet: &mut PacketBuilder<'_>,
+        now: Instant,
+    ) {
         self.decay_window_if_idle(path, now);
         self.sender.begin_packet();
         match data {
@@ -53,7 +67,6 @@ impl Transfer {
             DataPlan::Duplicates => self.write_duplicates(path, packet, now),
         }
         self.policies.stream_scheduler.on_packet_end();
-        self.commit_data(path, now)
     }
 
     //= rfc9260 7.2.4-4, 7.2.4-5
@@ -233,8 +246,8 @@ impl Transfer {
         }
     }
 
-    fn commit_data(&mut self, path: PathId, now: Instant) -> Effects {
-        let effects = self.search_mtu(now);
+    /// Updates facts and timers of the path after data was written.
+    pub(super) fn commit_data(&mut self, path: PathId, now: Instant) {
         // Set before the timers are updated: the time of a tail loss probe counts from this transmission.
         self.paths.path_mut(path).data_sent_at = Some(now);
         let before = self.paths.fact(path).in_flight;
@@ -247,7 +260,6 @@ impl Transfer {
         if let Some(rate) = recovery.and_then(|recovery| recovery.rate.as_mut()) {
             rate.on_sent(sent);
         }
-        effects
     }
 }
 

@@ -14,6 +14,7 @@ mod collision;
 mod coupling;
 mod data_channels;
 mod determinism;
+mod early_data;
 mod ecn;
 mod failover;
 mod fast_failover;

@@ -436,14 +436,11 @@ fn init_ack_of_more_than_1500_bytes_is_accepted() {
 
 //= rfc9260 3.1-3, 3.3.3-4, 3.3.11-1, 3.3.11-2, 5-1, 5.1-8, 6-1
 #[test]
-fn cookie_is_echoed_unchanged_and_data_waits_for_cookie_ack() {
+fn cookie_is_echoed_unchanged_and_no_packet_follows_before_cookie_ack() {
     let mut endpoint = endpoint();
     let (id, tag) = send_init(&mut endpoint);
-    let mut association = endpoint.association_mut(id).expect("it lives");
-    association
-        .send(Message::new(StreamId(0), "hello"))
-        .expect("it may be queued");
-    drop(association);
+    queue(&mut endpoint, id, Message::new(StreamId(0), "hello"));
+    queue(&mut endpoint, id, Message::new(StreamId(0), vec![7; 3_000]));
     assert_eq!(poll_packets(&mut endpoint, START), Vec::<Vec<u8>>::new());
     let replies = deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
     let [echo] = &replies[..] else {
@@ -451,7 +448,11 @@ fn cookie_is_echoed_unchanged_and_data_waits_for_cookie_ack() {
     };
     read(echo, |sent_with, chunks| {
         assert_eq!(sent_with, VerificationTag(5));
-        assert_eq!(chunks, [Chunk::CookieEcho(CookieEcho { cookie: &[7; 40] })]);
+        let [Chunk::CookieEcho(echo), Chunk::Data(data)] = chunks else {
+            panic!("{chunks:?}")
+        };
+        assert_eq!(echo.cookie, [7; 40]);
+        assert_eq!(data.payload, b"hello");
     });
     assert_eq!(poll_packets(&mut endpoint, START), Vec::<Vec<u8>>::new());
     let replies = deliver(&mut endpoint, START, peer(2), tag, &CookieAck);

@@ -218,6 +218,22 @@ impl Scoreboard {
         }
     }
 
+    /// Takes all chunks back, in the order of their TSNs, which will be used again. None of them may have arrived.
+    pub(super) fn take_all_back(&mut self) -> impl DoubleEndedIterator<Item = Chunk> + use<> {
+        let mut tsn = self.ring.base();
+        while tsn < self.ring.next_tsn() {
+            self.withdraw(tsn);
+            let sent = &self.ring[tsn];
+            self.payload_held -= sent.chunk.payload_bytes();
+            self.flights.release(sent.path, sent.chunk.bytes());
+            let arrival = self.flights.arrival_mut(sent.first_path);
+            arrival.arrived(tsn);
+            arrival.forget();
+            tsn = tsn.next();
+        }
+        self.ring.take_all().into_iter().map(|sent| sent.chunk)
+    }
+
     /// The last TSN with a record whose chunk is meant.
     pub(super) fn last_of(&self, is_meant: impl Fn(&Chunk) -> bool) -> Option<UnwrappedTsn> {
         let meant = self.ring.iter().filter(|(_, sent)| is_meant(&sent.chunk));

@@ -73,6 +73,11 @@ impl Ring {
         }
     }
 
+    /// Removes all records; their TSNs will be used again.
+    pub(super) fn take_all(&mut self) -> VecDeque<Sent> {
+        core::mem::take(&mut self.records)
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (UnwrappedTsn, &Sent)> {
         self.records
             .iter()
