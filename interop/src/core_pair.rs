@@ -60,7 +60,7 @@ impl CoreHost {
         while let Some((stream, payload)) = self.core.read() {
             self.errors.extend(self.received.take(stream, &payload).err());
         }
-        while self.core.is_connected() && self.sent < self.workload.count {
+        while self.core.accepts_messages() && self.sent < self.workload.count {
             if !self.core.send(&self.workload.message(self.sent)) {
                 break;
             }

@@ -34,6 +34,8 @@ pub struct Host {
     pub reset: Vec<StreamId>,
     /// Types of chunks that the peer sent.
     pub received: BTreeSet<u8>,
+    /// Whether data was sent with a COOKIE ECHO.
+    pub sent_early: bool,
     /// Every how many packets with data are marked as by a router, in both directions (ECN); 0 for none.
     pub mark_every: u32,
     /// Packets that our dissector cannot decode completely, except for one known error of pion.
@@ -98,6 +100,7 @@ impl Host {
             closed: None,
             reset: Vec::new(),
             received: BTreeSet::new(),
+            sent_early: false,
             mark_every: 0,
             capable: [0; 2],
             undissected: Vec::new(),
@@ -173,6 +176,7 @@ impl Host {
             if self.is_lost() {
                 continue;
             }
+            self.sent_early |= has_early_data(&self.buffer);
             self.note(Direction::Out, transmit.path, self.buffer.clone())?;
             let ecn = self.marked(0, transmit.ecn, transmit.ecn == Ecn::Capable0);
             let mut locals = self.endpoint.local().iter();
@@ -276,4 +280,10 @@ impl Host {
         self.recorder.finish()?;
         look(self.record.path())
     }
+}
+
+/// Whether a packet has data behind a COOKIE ECHO.
+fn has_early_data(packet: &[u8]) -> bool {
+    let kinds = dissect::kinds(packet);
+    kinds.contains(&kind::COOKIE_ECHO) && (kinds.contains(&kind::DATA) || kinds.contains(&kind::I_DATA))
 }

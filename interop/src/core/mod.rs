@@ -57,8 +57,12 @@ pub trait Core {
     fn send(&mut self, message: &TestMessage) -> bool;
     /// Returns the next complete message and its stream.
     fn read(&mut self) -> Option<(StreamId, Bytes)>;
-    /// Whether messages can be sent.
+    /// Whether the handshake is complete and the association has not ended.
     fn is_connected(&self) -> bool;
+    /// Whether messages can be queued.
+    fn accepts_messages(&self) -> bool {
+        self.is_connected()
+    }
     /// Whether all queued messages are acknowledged, as far as the core reports it.
     fn is_flushed(&mut self) -> bool;
     /// Shuts down gracefully.

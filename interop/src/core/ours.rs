@@ -119,6 +119,10 @@ impl Core for Ours {
         association.is_some_and(anabranch_proto::Association::is_connected)
     }
 
+    fn accepts_messages(&self) -> bool {
+        self.association.is_some() && self.closed.is_none()
+    }
+
     fn is_flushed(&mut self) -> bool {
         self.act(|association| association.is_flushed()) == Some(true)
     }

@@ -72,6 +72,8 @@ pub(crate) struct Conversation {
     resets: bool,
     /// Whether we reset the outbound streams at the end and the peer answers by resetting its own ones.
     closes_streams: bool,
+    /// Whether we send before the handshake is complete.
+    is_early: bool,
 }
 
 impl Conversation {
@@ -100,6 +102,15 @@ impl Conversation {
             part: 0,
             resets: false,
             closes_streams: false,
+            is_early: false,
+        }
+    }
+
+    /// We send with the COOKIE ECHO.
+    pub(crate) fn early(self) -> Self {
+        Self {
+            is_early: true,
+            ..self
         }
     }
 
@@ -251,6 +262,7 @@ impl Conversation {
             host.closed.is_some()
         })?;
         app.check(&host);
+        assert_eq!(host.sent_early, self.is_early);
         let mut report = None;
         host.talk(TIMEOUT, |_| {
             report = peer.report().expect("a report").cloned();
@@ -333,6 +345,7 @@ struct App {
     has_keys: bool,
     resets: bool,
     closes_streams: bool,
+    is_early: bool,
     awaits_reset: bool,
     has_ended: bool,
     bytes_on_paths: Vec<u64>,
@@ -356,6 +369,7 @@ impl App {
             has_keys: false,
             resets: conversation.resets,
             closes_streams: conversation.closes_streams,
+            is_early: conversation.is_early,
             awaits_reset: false,
             has_ended: false,
             bytes_on_paths: Vec::new(),
@@ -373,6 +387,8 @@ impl App {
         if association.is_connected() {
             self.add_keys(&mut association);
             self.speak(&mut association, &host.reset);
+        } else if self.is_early && !association.is_closed() {
+            self.speak(&mut association, &[]);
         }
     }
 

@@ -36,6 +36,12 @@ fn peer_connects_and_shuts_down() -> io::Result<()> {
 }
 
 #[test]
+fn data_with_the_cookie_echo_is_delivered() -> io::Result<()> {
+    const SHORT_FIRST: Workload = Workload::ordered(500, &[40, 1_000, 4], 1);
+    run(with_usrsctp(SHORT_FIRST).early())
+}
+
+#[test]
 fn ordered_and_unordered_messages_are_delivered() -> io::Result<()> {
     run(with_usrsctp(SMALL.half_unordered()).ends(End::PeerShutsDown))
 }

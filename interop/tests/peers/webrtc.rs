@@ -8,6 +8,8 @@ use anabranch_wire::chunk::kind;
 use crate::conversation::{Conversation, End};
 
 const SMALL: Workload = Workload::ordered(500, &[1_000, 40, 4], 10);
+/// The first message fits into the packet of the COOKIE ECHO.
+const SHORT_FIRST: Workload = Workload::ordered(500, &[40, 1_000, 4], 1);
 const LARGE: Workload = Workload::ordered(12, &[262_144, 30_000, 700_001], 3);
 
 fn run(conversation: Conversation) -> io::Result<()> {
@@ -24,6 +26,11 @@ mod pion {
     #[test]
     fn we_connect_and_shut_down() -> io::Result<()> {
         run(with_pion(SMALL))
+    }
+
+    #[test]
+    fn data_with_the_cookie_echo_is_delivered() -> io::Result<()> {
+        run(with_pion(SHORT_FIRST).early())
     }
 
     #[test]
@@ -90,6 +97,11 @@ mod aiortc {
     #[test]
     fn we_connect_and_shut_down() -> io::Result<()> {
         run(with_aiortc(SMALL))
+    }
+
+    #[test]
+    fn data_with_the_cookie_echo_is_delivered() -> io::Result<()> {
+        run(with_aiortc(SHORT_FIRST).early())
     }
 
     #[test]
