@@ -247,13 +247,15 @@ impl Fixture {
         let (stream, unordered) = (message.stream.0, message.unordered);
         let is_unreliable = message.reliability != Reliability::Reliable;
         let association = self.ends[index].host.endpoint.association_mut(id);
-        let Some(mut association) = association.filter(|association| association.is_connected()) else {
+        let Some(mut association) = association.filter(|association| !association.is_closed()) else {
             return;
         };
+        // Before the handshake is complete it is not known whether the peer supports partial reliability.
+        let may_abandon = !association.is_connected() || association.is_partially_reliable();
         let expected = Expected {
             number,
             length,
-            optional: is_unreliable && association.is_partially_reliable(),
+            optional: is_unreliable && may_abandon,
         };
         let sent = association.send(message).is_ok();
         drop(association);
