@@ -81,10 +81,7 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
     }
     let lives = match verdict {
         None => accept(endpoint, inbound, &cookie),
-        Some((id, verdict)) => {
-            apply(endpoint, inbound, id, verdict, &cookie);
-            true
-        }
+        Some((id, verdict)) => apply(endpoint, inbound, id, verdict, &cookie),
     };
     if let Some(association) = with_tag_of(endpoint, inbound) {
         association.cookie_seal = seal_of(bytes);
@@ -209,17 +206,20 @@ fn compare(endpoint: &Endpoint, association: &Association, cookie: &Cookie) -> V
 }
 
 //= rfc9260 5.1.5-9
+/// Acts on a cookie of an existing association; returns whether the later chunks of the packet are processed. Not after a restart:
+/// the application learns of it before it receives a message of the new association, and the peer sends its data again.
 fn apply(
     endpoint: &mut Endpoint,
     inbound: &Inbound<'_>,
     id: AssociationId,
     verdict: Verdict,
     cookie: &Cookie,
-) {
+) -> bool {
     let Some(slot) = endpoint.slots.get_mut(&id) else {
-        return;
+        return false;
     };
     let association = &mut slot.association;
+    let mut restarts = false;
     match verdict {
         //= rfc9260 5.2.4-6
         Verdict::A | Verdict::B if matches!(association.state, State::ShutdownAckSent(..)) => {
@@ -231,9 +231,15 @@ fn apply(
                 .push(inbound, cookie.peer_tag, &OutboundError { causes });
             endpoint.replies.push(inbound, cookie.peer_tag, &ShutdownAck);
         }
-        Verdict::A => restart(endpoint, inbound, id, cookie),
+        Verdict::A => {
+            restarts = true;
+            restart(endpoint, inbound, id, cookie);
+        }
         // The INITs crossed, and the peer restarted after it had received ours: our tag stays.
-        Verdict::B if association.state.is_connected() => restart(endpoint, inbound, id, cookie),
+        Verdict::B if association.state.is_connected() => {
+            restarts = true;
+            restart(endpoint, inbound, id, cookie);
+        }
         Verdict::B => collide(association, inbound, cookie),
         //= rfc9260 5.2.4-12, 5.2.4-13
         // Our own handshake is completed by the peer's COOKIE ECHO.
@@ -255,6 +261,7 @@ fn apply(
         Verdict::C | Verdict::None => endpoint.counters.dropped += 1,
     }
     endpoint.touch(id);
+    !restarts
 }
 
 //= rfc9260 5.2.4-7, 5.2.4-8

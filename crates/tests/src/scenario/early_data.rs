@@ -1,7 +1,7 @@
 //! Early data (RFC 9260 §5.1 C): messages that are queued before the handshake is complete are sent with the COOKIE ECHO.
 
 use anabranch_policy::PolicyRecipe;
-use anabranch_proto::AssociationConfig;
+use anabranch_proto::{AssociationConfig, Event};
 use anabranch_sim::app::Draft;
 use anabranch_wire::chunk::kind;
 
@@ -115,4 +115,22 @@ fn early_data_survives_a_stale_cookie() {
         pair.deliver_all(secs(5));
         assert_eq!(pair.bob().associations(), 1);
     }
+}
+
+//= rfc9260 5.2.4-4
+/// Bob's application learns of the restart before it receives data of the new association.
+#[test]
+fn early_data_of_a_restarted_peer_is_received_after_the_restart() {
+    let from_the_same_port = |config: &mut AssociationConfig| config.local_sctp_port = Some(40_000);
+    let mut pair = one_path().build();
+    pair.alice().connect_with(from_the_same_port);
+    pair.run_until(Pair::is_connected, secs(1));
+    pair.alice().lose_all_state();
+    pair.alice().connect_with(from_the_same_port);
+    pair.alice().send(Draft::new(0, 100));
+    let is_restart = |event: &Event| matches!(event, Event::Restarted { .. });
+    pair.run_until(|pair| pair.bob().has_event(is_restart), ms(100));
+    assert_eq!(pair.bob().inbox().messages(), 0);
+    pair.deliver_all(secs(2));
+    assert_eq!(pair.bob().inbox().messages(), 1);
 }
