@@ -9,11 +9,10 @@ use clap::Args;
 
 use crate::output::Output;
 use crate::parse::{
-    LocalAddresses, Origins, PeerAddresses, parse_delay, parse_duration, parse_from, parse_key, parse_listen,
-    parse_rate, parse_size, parse_to,
+    LocalAddresses, Origins, PeerAddresses, Traffic, parse_delay, parse_duration, parse_from, parse_key,
+    parse_listen, parse_rate, parse_size, parse_to, parse_traffic,
 };
 use crate::settings::Settings;
-use crate::verb::test::{Traffic, parse_traffic};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

@@ -1,8 +1,9 @@
-//! Parsers of command-line values: addresses, quantities and links. Every error says what was expected.
+//! Parsers of command-line values: addresses, quantities, links and traffic. Every error says what was expected.
 
 mod address;
 mod link;
 mod quantity;
+mod traffic;
 
 pub(crate) use address::{
     LocalAddresses, Origin, Origins, PeerAddress, PeerAddresses, is_same_host, parse_from, parse_key,
@@ -10,6 +11,7 @@ pub(crate) use address::{
 };
 pub(crate) use link::{ShapedPath, parse_path};
 pub(crate) use quantity::{parse_delay, parse_duration, parse_rate, parse_size};
+pub(crate) use traffic::{Traffic, parse_traffic};
 
 #[cfg(test)]
 mod tests;

@@ -24,8 +24,6 @@ mod session;
 mod task;
 mod traffic;
 
-pub(crate) use task::{Traffic, parse_traffic};
-
 use std::sync::Arc;
 use std::time::Duration;
 

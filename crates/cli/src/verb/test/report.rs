@@ -6,12 +6,13 @@ use super::clock::Basis;
 use super::figures::{Figures, PathFigures, Sum};
 use super::meter::Count;
 use super::session::amount;
-use super::task::{Direction, Task, Traffic};
+use super::task::{Direction, Task};
 use crate::network::Guarded;
 use crate::output::{
     Amount, Connected, Delays, EndReport, IntervalReport, OneWayDelays, PathEnd, Processors, StartReport,
     StreamAmount, StreamEnd, TaskReport, TestReport, Timestamp,
 };
+use crate::parse::Traffic;
 
 /// What a report is made of.
 #[derive(Debug)]

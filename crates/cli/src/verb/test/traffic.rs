@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use anabranch_types::{Rng, Seed};
 
-use super::task::{Task, Traffic};
+use super::task::Task;
+use crate::parse::Traffic;
 
 /// Time that may be caught up after the stream was blocked.
 const BACKLOG: Duration = Duration::from_secs(1);
