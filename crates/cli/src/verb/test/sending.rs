@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anabranch::{Association, Bytes, Message, SendError, SendStream, StreamId};
-use anabranch_types::Seed;
 use tokio::time::{Instant as Deadline, sleep_until, timeout_at};
 
 use super::clock;
 use super::meter::Meter;
 use super::task::Task;
-use super::traffic::Schedule;
+use super::traffic::{Schedule, seed};
 
 /// Bytes that all streams of an association may have queued before their first transmission. More would only add to the delays.
 const QUEUE: u64 = 128 << 10;
@@ -25,6 +24,7 @@ const RATE_TIME: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct Sending {
     pub(super) association: Association,
+    pub(super) is_client: bool,
     /// Number of the association.
     pub(super) number: u16,
     pub(super) stream: u16,
@@ -46,12 +46,13 @@ impl Sending {
 
     async fn send_all(&self, began: Deadline) -> Result<(), SendError> {
         let index = usize::from(self.number) * usize::from(self.task.streams) + usize::from(self.stream);
-        let mut schedule = Schedule::new(&self.task, index as u64);
+        let seed = seed(self.is_client, index);
+        let mut schedule = Schedule::new(&self.task, seed);
         let mut queue = Queue::new(self.task.streams);
         let stream = StreamId(self.stream + 1);
         let handle = self.association.stream(stream);
         let mut content = vec![0; self.task.length as usize];
-        Seed(index as u64).split("content").rng().fill(&mut content);
+        seed.split("content").rng().fill(&mut content);
         loop {
             let now = began.elapsed();
             let due = schedule.next(now);
@@ -67,20 +68,26 @@ impl Sending {
             if length == 0 {
                 return Ok(());
             }
-            let message = &mut content[..length as usize];
-            if let Some(stamp) = message.first_chunk_mut() {
+            let content = &mut content[..length as usize];
+            if let Some(stamp) = content.first_chunk_mut() {
                 *stamp = clock::now().to_be_bytes();
             }
-            let message = Message {
-                unordered: self.task.unordered,
-                ..Message::new(stream, Bytes::copy_from_slice(message))
-            };
-            let message = message.with_reliability(self.task.reliability());
-            self.association.send(message).await?;
+            self.association
+                .send(message(&self.task, stream, content))
+                .await?;
             self.meter.on_sent(index, length);
             queue.sent += length;
         }
     }
+}
+
+/// A message as the task wants it.
+fn message(task: &Task, stream: StreamId, content: &[u8]) -> Message {
+    let message = Message {
+        unordered: task.unordered,
+        ..Message::new(stream, Bytes::copy_from_slice(content))
+    };
+    message.with_reliability(task.reliability())
 }
 
 /// Limit of what is queued before its first transmission.
@@ -113,5 +120,32 @@ impl Queue {
             (self.sent, self.since) = (0, Instant::now());
         }
         stream.low_water(self.limit).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch::Reliability;
+
+    use super::super::task::tests::example;
+    use super::*;
+
+    #[test]
+    fn messages_are_as_ordered_and_reliable_as_the_task_says() {
+        let task = Task {
+            unordered: true,
+            retransmissions: Some(2),
+            ..example()
+        };
+        let unreliable = message(&task, StreamId(3), b"content");
+        assert!(unreliable.unordered);
+        assert_eq!(unreliable.reliability, Reliability::Retransmissions(2));
+        assert_eq!(
+            (unreliable.stream, &unreliable.payload[..]),
+            (StreamId(3), &b"content"[..])
+        );
+        let reliable = message(&example(), StreamId(1), b"");
+        assert!(!reliable.unordered);
+        assert_eq!(reliable.reliability, Reliability::Reliable);
     }
 }

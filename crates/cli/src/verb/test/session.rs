@@ -87,6 +87,7 @@ impl Session {
             for stream in 0..self.task.streams {
                 let sending = Sending {
                     association: Association::clone(&self.associations[usize::from(number)]),
+                    is_client: self.is_client,
                     number,
                     stream,
                     task: Arc::clone(&self.task),

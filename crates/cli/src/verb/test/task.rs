@@ -11,7 +11,7 @@ use crate::parse::Traffic;
 /// Maximum length of a message in bytes. It is delivered whole.
 pub(super) const LONGEST: u32 = 1 << 20;
 
-/// Minimum length of a message: its time and number. Shorter ones would have no delay.
+/// Minimum length of a message in bytes. Its time takes eight; shorter ones would have no delay.
 pub(super) const SHORTEST: u32 = 16;
 
 /// Maximum number of associations that carry data.
@@ -129,7 +129,10 @@ impl Task {
             }
             _ => {}
         }
-        if self.rate_bit_s == Some(0) || self.traffic == Traffic::Poisson && self.rate_bit_s.is_none() {
+        if self.rate_bit_s == Some(0) {
+            return Err("a rate of zero sends nothing".to_owned());
+        }
+        if self.traffic == Traffic::Poisson && self.rate_bit_s.is_none() {
             return Err("a Poisson process needs a rate".to_owned());
         }
         Ok(())
@@ -208,10 +211,27 @@ pub(super) mod tests {
         assert!(with(|task| task.length = 15).contains("16 to 1048576"));
         assert!(with(|task| task.associations = 129).contains("128"));
         assert!(with(|task| (task.associations, task.streams) = (100, 11)).contains("1000"));
-        assert!(with(|task| task.traffic = Traffic::Poisson).contains("rate"));
+        assert!(with(|task| task.traffic = Traffic::Poisson).contains("a Poisson process needs"));
+        assert!(with(|task| task.rate_bit_s = Some(0)).contains("a rate of zero"));
         assert!(with(|task| task.bytes = Some(1)).contains("either"));
         assert!(with(|task| task.omit_seconds = f64::NAN).contains("range"));
         assert!(with(|task| task.interval_seconds = 0.0).contains("range"));
+    }
+
+    #[test]
+    fn lifetime_or_retransmissions_limit_reliability() {
+        let limited = |lifetime_seconds, retransmissions| {
+            let task = Task {
+                lifetime_seconds,
+                retransmissions,
+                ..example()
+            };
+            task.reliability()
+        };
+        assert_eq!(limited(None, None), Reliability::Reliable);
+        assert_eq!(limited(None, Some(0)), Reliability::Retransmissions(0));
+        let lifetime = Reliability::Lifetime(Duration::from_millis(100));
+        assert_eq!(limited(Some(0.1), None), lifetime);
     }
 
     #[test]

@@ -13,7 +13,9 @@ const BACKLOG: Duration = Duration::from_secs(1);
 /// Times of the messages of one stream, counted from the beginning.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    traffic: Traffic,
+    is_random: bool,
+    /// `None`: traffic is always on.
+    cycle: Option<Cycle>,
     /// Mean time between two messages; `None`: as soon as there is room.
     gap: Option<Duration>,
     /// When the next message is due, in time that passes only while traffic is on.
@@ -21,30 +23,55 @@ pub(super) struct Schedule {
     rng: Rng,
 }
 
+/// Traffic that is on and off, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Cycle {
+    on: u128,
+    off: u128,
+}
+
+/// The seed of a stream's random values: the ends of a test have different ones.
+pub(super) fn seed(is_client: bool, stream: usize) -> Seed {
+    Seed(stream as u64).split(if is_client { "client" } else { "server" })
+}
+
 impl Schedule {
-    pub(super) fn new(task: &Task, stream: u64) -> Self {
+    pub(super) fn new(task: &Task, seed: Seed) -> Self {
+        let cycle = match task.traffic {
+            Traffic::Constant | Traffic::Poisson => None,
+            Traffic::OnOff {
+                on_seconds,
+                off_seconds,
+            } => Some(Cycle {
+                on: Duration::from_secs_f64(on_seconds).as_nanos().max(1),
+                off: Duration::from_secs_f64(off_seconds).as_nanos(),
+            }),
+        };
         let mut schedule = Self {
-            traffic: task.traffic,
+            is_random: task.traffic == Traffic::Poisson,
+            cycle,
             gap: task.gap(),
             next: Duration::ZERO,
-            rng: Seed(stream).split("traffic").rng(),
+            rng: seed.split("traffic").rng(),
         };
-        if task.traffic == Traffic::Poisson {
-            let first = schedule.draw();
-            schedule.next = first;
+        if schedule.is_random {
+            schedule.next = schedule.draw();
         }
         schedule
     }
 
     /// When the next message is to be sent, at `now` or later.
     pub(super) fn next(&mut self, now: Duration) -> Duration {
-        let on = self.time_on(now);
+        let on = self.cycle.map_or(now, |cycle| cycle.time_on(now));
         if self.gap.is_none() {
             self.next = on;
         }
         // What could not be sent in time is caught up, but not without limit.
         self.next = self.next.max(on.saturating_sub(BACKLOG));
-        let due = self.real_time(self.next).max(now);
+        let due = self
+            .cycle
+            .map_or(self.next, |cycle| cycle.real_time(self.next))
+            .max(now);
         let gap = self.draw();
         self.next += gap;
         due
@@ -52,39 +79,29 @@ impl Schedule {
 
     fn draw(&mut self) -> Duration {
         let gap = self.gap.unwrap_or_default();
-        match self.traffic {
-            Traffic::Poisson => gap.mul_f64(-(1.0 - self.rng.unit()).ln()),
-            Traffic::Constant | Traffic::OnOff { .. } => gap,
+        match self.is_random {
+            true => gap.mul_f64(-(1.0 - self.rng.unit()).ln()),
+            false => gap,
         }
     }
+}
 
+impl Cycle {
     /// How much of the time until `now` traffic was on.
-    fn time_on(&self, now: Duration) -> Duration {
-        let Traffic::OnOff {
-            on_seconds,
-            off_seconds,
-        } = self.traffic
-        else {
-            return now;
-        };
-        let cycle = on_seconds + off_seconds;
-        let cycles = (now.as_secs_f64() / cycle).floor();
-        let rest = now.as_secs_f64() - cycles * cycle;
-        Duration::from_secs_f64(cycles * on_seconds + rest.min(on_seconds))
+    fn time_on(self, now: Duration) -> Duration {
+        let (now, cycle) = (now.as_nanos(), self.on + self.off);
+        nanoseconds(now / cycle * self.on + (now % cycle).min(self.on))
     }
 
-    /// When traffic has been on for so long.
-    fn real_time(&self, on: Duration) -> Duration {
-        let Traffic::OnOff {
-            on_seconds,
-            off_seconds,
-        } = self.traffic
-        else {
-            return on;
-        };
-        let cycles = (on.as_secs_f64() / on_seconds).floor();
-        on + Duration::from_secs_f64(cycles * off_seconds)
+    /// When traffic has been on for so long, and is on.
+    fn real_time(self, on: Duration) -> Duration {
+        let on = on.as_nanos();
+        nanoseconds(on + on / self.on * self.off)
     }
+}
+
+fn nanoseconds(count: u128) -> Duration {
+    Duration::from_nanos(u64::try_from(count).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -98,7 +115,7 @@ mod tests {
             rate_bit_s: rate,
             ..example()
         };
-        let mut schedule = Schedule::new(&task, 1);
+        let mut schedule = Schedule::new(&task, seed(true, 1));
         let mut now = Duration::ZERO;
         std::iter::repeat_with(|| {
             now = schedule.next(now);
@@ -122,11 +139,24 @@ mod tests {
             rate_bit_s: Some(80_000),
             ..example()
         };
-        let mut schedule = Schedule::new(&task, 1);
+        let mut schedule = Schedule::new(&task, seed(true, 1));
         schedule.next(Duration::ZERO);
         let now = Duration::from_secs(10);
         let at_once = std::iter::repeat_with(|| schedule.next(now)).take_while(|due| *due == now);
         assert_eq!(at_once.count(), 11);
+    }
+
+    #[test]
+    fn ends_send_at_different_random_times() {
+        let task = Task {
+            traffic: Traffic::Poisson,
+            rate_bit_s: Some(8_000),
+            ..example()
+        };
+        let first = |is_client, stream| Schedule::new(&task, seed(is_client, stream)).next(Duration::ZERO);
+        assert_eq!(first(true, 0), first(true, 0));
+        assert_ne!(first(true, 0), first(false, 0));
+        assert_ne!(first(true, 0), first(true, 1));
     }
 
     #[test]
@@ -156,10 +186,25 @@ mod tests {
             off_seconds: 3.0,
         };
         let task = Task { traffic, ..example() };
-        let mut schedule = Schedule::new(&task, 1);
+        let mut schedule = Schedule::new(&task, seed(true, 1));
         let at = |seconds| Duration::from_secs_f64(seconds);
         assert_eq!(schedule.next(at(1.5)), at(1.5));
         assert_eq!(schedule.next(at(2.5)), at(5.0));
         assert_eq!(schedule.next(at(5.5)), at(5.5));
+    }
+
+    #[test]
+    fn traffic_pauses_in_every_cycle() {
+        let traffic = Traffic::OnOff {
+            on_seconds: 0.1,
+            off_seconds: 0.1,
+        };
+        let task = Task { traffic, ..example() };
+        for cycle in 0..1_000 {
+            let at = |tenths: u64| Duration::from_millis(200 * cycle + 10 * tenths);
+            let mut schedule = Schedule::new(&task, seed(true, 1));
+            assert_eq!(schedule.next(at(5)), at(5), "{cycle}");
+            assert_eq!(schedule.next(at(15)), at(20), "{cycle}");
+        }
     }
 }
