@@ -38,6 +38,8 @@ pub(crate) struct Staging {
     pub(super) parts: OwnedFd,
     journal: File,
     complete: BTreeMap<String, Digest>,
+    /// Whether entries have been moved to the target. No other session changes that: the folder is locked.
+    committed: bool,
     /// Permissions that the user's umask lets entries have.
     permitted: u32,
     keeps: bool,
@@ -63,9 +65,10 @@ impl Staging {
             let mut journal = open_file(&root, "complete", 0o600)?;
             let complete = read_journal(&mut journal)?;
             let permitted = fstat(&tree)?.st_mode & 0o777;
-            Ok((tree, parts, journal, complete, permitted))
+            let committed = status(&root, "committed")?.is_some();
+            Ok((tree, parts, journal, complete, permitted, committed))
         };
-        let (tree, parts, journal, complete, permitted) = opened().map_err(failed)?;
+        let (tree, parts, journal, complete, permitted, committed) = opened().map_err(failed)?;
         remove_unrecorded(&tree, "", &complete).map_err(failed)?;
         Ok(Self {
             path: folder.path.join(name),
@@ -75,6 +78,7 @@ impl Staging {
             parts,
             journal,
             complete,
+            committed,
             permitted,
             keeps: id.is_some(),
         })
@@ -95,14 +99,15 @@ impl Staging {
     }
 
     /// Whether entries have been moved to the target.
-    pub(super) fn is_committed(&self) -> io::Result<bool> {
-        Ok(status(&self.root, "committed")?.is_some())
+    pub(super) const fn is_committed(&self) -> bool {
+        self.committed
     }
 
     /// Notes that entries are moved to the target from now on. If that is to outlive a power failure, so must the records of what
     /// they are: with either of both alone, they would seem to belong to somebody else.
-    pub(super) fn set_committed(&self, durable: bool) -> io::Result<()> {
+    pub(super) fn set_committed(&mut self, durable: bool) -> io::Result<()> {
         let mark = open_file(&self.root, "committed", 0o600)?;
+        self.committed = true;
         if durable {
             self.journal.sync_all()?;
             mark.sync_all()?;
@@ -112,11 +117,13 @@ impl Staging {
     }
 
     /// What was moved to the target belongs to the user from now on.
-    pub(super) fn begin_again(&self) -> io::Result<()> {
+    pub(super) fn begin_again(&mut self) -> io::Result<()> {
         match unlinkat(&self.root, "committed", AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(error) => Err(error.into()),
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
         }
+        self.committed = false;
+        Ok(())
     }
 
     /// The permissions of an entry, as far as the user's umask lets them.
@@ -144,7 +151,7 @@ impl Drop for Staging {
             return;
         }
         // Nothing is kept of a transfer that has not begun; a folder that is not empty is not removed.
-        if self.complete.is_empty() && !matches!(self.is_committed(), Ok(true)) {
+        if self.complete.is_empty() && !self.committed {
             for name in ["tree", "parts"] {
                 if unlinkat(&self.root, name, AtFlags::REMOVEDIR).is_err() {
                     return;

@@ -245,7 +245,7 @@ impl Storing {
 
     /// Whether an earlier session has moved this name from the staging folder to its place.
     fn is_moved(&self, top: &str) -> io::Result<bool> {
-        Ok(self.staging.is_committed()?
+        Ok(self.staging.is_committed()
             && status(&self.staging.tree, top)?.is_none()
             && status(&self.staging.target, top)?.is_some())
     }
@@ -381,7 +381,7 @@ impl Storing {
 
     /// What an earlier session has moved to the target has changed since, and may be replaced: the rest of the transfer arrives as
     /// a new one.
-    fn begin_again(&self, path: &TreePath) -> io::Result<()> {
+    fn begin_again(&mut self, path: &TreePath) -> io::Result<()> {
         self.staging.begin_again()?;
         let same_top = |folder: &&(TreePath, Entry)| folder.0.top() == path.top();
         for (folder, _) in self.folders.iter().filter(same_top) {
