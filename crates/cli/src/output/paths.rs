@@ -50,7 +50,8 @@ impl PathReport {
 
     /// The paths of an association, without rates.
     pub(crate) fn all(association: &Association) -> Vec<Self> {
-        reports(association)
+        let statistics = association.statistics();
+        statistics.paths.iter().map(Self::new).collect()
     }
 
     /// User data sent and received over the path.
@@ -94,7 +95,7 @@ impl PathMonitor {
     /// Takes the first report, without rates.
     pub(crate) fn start(association: &Association) -> Self {
         Self {
-            last: reports(association),
+            last: PathReport::all(association),
             updated: Instant::now(),
         }
     }
@@ -108,7 +109,7 @@ impl PathMonitor {
     pub(crate) fn update(&mut self, association: &Association) -> &[PathReport] {
         let since = self.updated.elapsed();
         self.updated = Instant::now();
-        self.last = with_rates(reports(association), &self.last, since);
+        self.last = with_rates(PathReport::all(association), &self.last, since);
         self.latest()
     }
 }
@@ -130,13 +131,7 @@ pub(crate) fn paths_between(now: &[PathReport], before: &[PathReport], since: Du
 
 /// A report with rates since `began`.
 pub(crate) fn paths_since(association: &Association, began: Instant) -> Vec<PathReport> {
-    with_rates(reports(association), &[], began.elapsed())
-}
-
-/// A report without rates.
-fn reports(association: &Association) -> Vec<PathReport> {
-    let statistics = association.statistics();
-    statistics.paths.iter().map(PathReport::new).collect()
+    with_rates(PathReport::all(association), &[], began.elapsed())
 }
 
 fn with_rates(mut paths: Vec<PathReport>, last: &[PathReport], since: Duration) -> Vec<PathReport> {

@@ -214,6 +214,15 @@ pub(crate) struct PathEnd {
     pub(crate) rtt_ms: Option<f64>,
 }
 
+impl PathEnd {
+    /// User data sent and received over the path. A peer may report any number.
+    pub(crate) const fn carried(&self) -> u64 {
+        self.sent
+            .saturating_add(self.retransmitted)
+            .saturating_add(self.received)
+    }
+}
+
 /// What is told of a distribution, in milliseconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Delays {

@@ -148,16 +148,11 @@ fn paths_lines(paths: &[PathEnd]) -> impl Iterator<Item = String> {
         .iter()
         .filter(|path| Some(path.measured_by) == ours)
         .collect();
-    let carried = |path: &PathEnd| {
-        path.sent
-            .saturating_add(path.retransmitted)
-            .saturating_add(path.received)
-    };
     let all = paths
         .iter()
-        .fold(0_u64, |sum, path| sum.saturating_add(carried(path)));
+        .fold(0_u64, |sum, path| sum.saturating_add(path.carried()));
     paths.into_iter().map(move |path| {
-        let share = 100.0 * carried(path) as f64 / all.max(1) as f64;
+        let share = 100.0 * path.carried() as f64 / all.max(1) as f64;
         let again = match path.retransmitted {
             0 => String::new(),
             bytes => format!(", of which {} retransmitted", bytes_text(bytes)),
@@ -166,7 +161,7 @@ fn paths_lines(paths: &[PathEnd]) -> impl Iterator<Item = String> {
             "  {} -> {}: {}, {share:.0} %, {}{again}",
             path.local,
             path.remote,
-            bytes_text(carried(path)),
+            bytes_text(path.carried()),
             rate_text(path.bits_per_second)
         )
     })

@@ -151,12 +151,7 @@ fn path_ends(figures: &Figures, measured_by: &'static str) -> Vec<PathEnd> {
         .map(|sum| sum.seconds)
         .fold(0.0, f64::max);
     let ends = figures.paths.iter().map(|path: &PathFigures| {
-        // A peer may report any number.
-        let carried = path
-            .sent
-            .saturating_add(path.retransmitted)
-            .saturating_add(path.received);
-        PathEnd {
+        let mut end = PathEnd {
             socket: path.association,
             local: path.local.to_string(),
             remote: path.remote.to_string(),
@@ -164,9 +159,11 @@ fn path_ends(figures: &Figures, measured_by: &'static str) -> Vec<PathEnd> {
             sent: path.sent,
             retransmitted: path.retransmitted,
             received: path.received,
-            bits_per_second: carried as f64 * 8.0 / seconds.max(1e-9),
+            bits_per_second: 0.0,
             rtt_ms: path.rtt_ms,
-        }
+        };
+        end.bits_per_second = end.carried() as f64 * 8.0 / seconds.max(1e-9);
+        end
     });
     ends.collect()
 }
