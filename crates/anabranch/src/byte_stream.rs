@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::association::Association;
 use crate::error::{RecvError, UnfinishedError};
 
-/// Longest message that is sent; it is delivered whole with any configuration of the peer that has a receive buffer of this size.
+/// Most bytes that one write takes.
 const LONGEST: usize = 64 << 10;
 
 /// An association whose both ends send bytes on one stream, without boundaries: [`Association::byte_stream`].

@@ -75,7 +75,7 @@ impl Choices {
     }
 }
 
-/// Options common to `send`, `recv` and `demo`.
+/// Options common to `send`, `recv`, `test` and `demo`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Settings {
     #[command(flatten)]
