@@ -245,6 +245,21 @@ fn beginning_that_is_omitted_is_not_in_the_results() {
     assert_eq!(sum_of(false), bytes(&results["end"]["sum_sent"]));
 }
 
+/// The intervals do not decide when measuring begins.
+#[test]
+fn omitted_beginning_ends_within_an_interval() {
+    let server = Server::start(&[]);
+    let results = server.results(&["--time", "500ms", "--omit", "200ms", "--rate", "80Mbit"]);
+    let sent = &results["end"]["sum_sent"];
+    assert!(bytes(sent) > 0 && sent["seconds"].as_f64() > Some(0.0), "{sent}");
+    let intervals = results["intervals"].as_array().unwrap().iter();
+    let omitted: Vec<_> = intervals
+        .map(|interval| interval["sum"]["omitted"] == true)
+        .collect();
+    assert_eq!(omitted, [true, false]);
+    assert_eq!(bytes(&results["intervals"][1]["sum"]), bytes(sent));
+}
+
 #[test]
 fn interrupted_client_prints_results() {
     let server = Server::start(&[]);

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anabranch::{Association, Endpoint};
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout, timeout_at};
 
 use super::clock::{self, Basis, Offset};
 use super::control::{Control, VERSION};
@@ -129,7 +129,13 @@ impl Client<'_> {
         let mut running = Running {
             control: &control,
             task: self.task,
-            session: Session::begin(self.task, true, associations, offset.saturating_neg()),
+            session: Session::begin(
+                self.task,
+                true,
+                self.task.interval(),
+                associations,
+                offset.saturating_neg(),
+            ),
             reporter: self.reporter,
             patience: self.patience,
             intervals: Vec::new(),
@@ -244,7 +250,6 @@ impl Running<'_> {
     /// user has interrupted.
     async fn measure(&mut self, interrupt: &mut Interrupt) -> Result<(Figures, bool), Failure> {
         let (mut own, mut of_server) = (None, (!self.task.sends(false)).then_some(0));
-        let mut ticks = self.session.intervals();
         let mut echoes = interval(ECHO);
         echoes.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut heard_at = Instant::now();
@@ -255,7 +260,7 @@ impl Running<'_> {
             }
             tokio::select! {
                 () = interrupt.wait() => break true,
-                _ = ticks.tick() => self.end_interval(false),
+                () = sleep_until(self.session.interval_end()) => self.end_interval(false),
                 _ = echoes.tick() => {
                     if heard_at.elapsed() > self.patience {
                         let text = format!("nothing was heard from the server for {} s", self.patience.as_secs_f64());

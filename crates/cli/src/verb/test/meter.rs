@@ -74,6 +74,10 @@ impl Meter {
         }
     }
 
+    pub(super) const fn began(&self) -> Instant {
+        self.began
+    }
+
     pub(super) fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anabranch::{Association, Endpoint};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::client::peer_of;
 use super::clock::{self, Basis};
@@ -210,7 +210,7 @@ impl Server<'_> {
         let start = start_of(task, self.encrypted, associations.iter());
         let mut running = Running {
             control,
-            session: Session::begin(task, false, associations, offset),
+            session: Session::begin(task, false, task.interval(), associations, offset),
             reporter: self.reporter,
             patience: self.patience,
             stop: &self.stop,
@@ -312,13 +312,12 @@ struct Running<'r> {
 impl Running<'_> {
     /// Measures until the client says that it is over; returns what the client has measured.
     async fn measure(&mut self) -> Result<Figures, Failure> {
-        let mut ticks = self.session.intervals();
         let mut heard_at = Instant::now();
         loop {
             let until = heard_at + self.patience;
             tokio::select! {
                 () = self.stop.notified() => return Err(Failure::Interrupted),
-                _ = ticks.tick() => self.end_interval(false),
+                () = sleep_until(self.session.interval_end()) => self.end_interval(false),
                 sent = self.session.progress() => {
                     let messages = sent?;
                     Control::Done { messages }.send(self.control).await?;

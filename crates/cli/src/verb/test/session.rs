@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anabranch::Association;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::clock::processor_seconds;
 use super::figures::{Figures, PathFigures, Sum};
@@ -35,9 +35,13 @@ pub(super) struct Session {
     senders: JoinSet<Result<(), String>>,
     receivers: JoinSet<Result<(), String>>,
     /// The end of what is omitted.
-    base: Look,
+    base: Snapshot,
     /// The end of the last interval.
-    last: Look,
+    last: Snapshot,
+    /// Time between two reports.
+    step: Duration,
+    /// When the next interval ends.
+    next: Instant,
     is_measuring: bool,
     has_sent: bool,
     /// When waiting for acknowledgements ends.
@@ -46,7 +50,7 @@ pub(super) struct Session {
 
 /// Counters at one moment.
 #[derive(Clone, Debug)]
-struct Look {
+struct Snapshot {
     at: Duration,
     counts: Counts,
     paths: Vec<Vec<PathReport>>,
@@ -54,11 +58,18 @@ struct Look {
 }
 
 impl Session {
-    /// Begins to send and to receive. `ahead` is by how much our clock is ahead of the peer's, in nanoseconds.
-    pub(super) fn begin(task: &Task, is_client: bool, associations: Vec<Guarded>, ahead: i64) -> Self {
+    /// Begins to send and to receive, with an interval of `step`. `ahead` is by how much our clock is ahead of the peer's, in
+    /// nanoseconds.
+    pub(super) fn begin(
+        task: &Task,
+        is_client: bool,
+        step: Duration,
+        associations: Vec<Guarded>,
+        ahead: i64,
+    ) -> Self {
         let meter = Arc::new(Meter::new(task, ahead));
         let associations: Vec<_> = associations.into_iter().map(Arc::new).collect();
-        let base = look(&meter, &associations);
+        let base = snapshot(&meter, &associations);
         let mut session = Self {
             task: Arc::new(task.clone()),
             is_client,
@@ -68,10 +79,13 @@ impl Session {
             receivers: JoinSet::new(),
             last: base.clone(),
             base,
+            step,
+            next: Instant::now(),
             is_measuring: task.omit_seconds == 0.0,
             has_sent: false,
             flush_until: None,
         };
+        session.next = session.end_after(Duration::ZERO);
         session.start();
         session
     }
@@ -99,12 +113,15 @@ impl Session {
         }
     }
 
-    /// Ticks at the end of each interval.
-    pub(super) fn intervals(&self) -> Interval {
-        let interval = self.task.interval();
-        let mut ticks = interval_at(Instant::now() + interval, interval);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        ticks
+    /// When the interval ends.
+    pub(super) const fn interval_end(&self) -> Instant {
+        self.next
+    }
+
+    /// When the interval ends that runs `now`.
+    fn end_after(&self, now: Duration) -> Instant {
+        let omitted = (!self.is_measuring).then(|| self.task.omitted());
+        Instant::from_std(self.meter.began() + interval_end(self.step, omitted, now))
     }
 
     /// Waits until everything is sent and acknowledged, or abandoned, and returns the number of messages. After that, and meanwhile,
@@ -145,7 +162,7 @@ impl Session {
         self.senders.abort_all();
     }
 
-    /// Waits until `expected` messages have been counted, or as many as have not been abandoned.
+    /// Waits until `expected` messages have been counted, but not for long.
     pub(super) async fn settle(&self, expected: u64) {
         let settled = async {
             while total(&self.meter.counts().received).messages < expected {
@@ -162,7 +179,7 @@ impl Session {
 
     /// The interval that ends now; `None` if it is the last one, and a rest without messages.
     pub(super) fn interval(&mut self, is_last: bool) -> Option<IntervalReport> {
-        let now = look(&self.meter, &self.associations);
+        let now = snapshot(&self.meter, &self.associations);
         if is_last && now.counts == self.last.counts {
             return None;
         }
@@ -173,6 +190,7 @@ impl Session {
             self.base = now.clone();
             self.meter.forget_delays();
         }
+        self.next = self.end_after(now.at);
         let (start, end) = (before.at.as_secs_f64(), now.at.as_secs_f64());
         let amounts = |sender, now: &[Count], before: &[Count]| -> Vec<StreamAmount> {
             let streams = now.iter().zip(before).map(|(now, before)| now.since(*before));
@@ -198,7 +216,7 @@ impl Session {
 
     /// What has been measured until now.
     pub(super) fn figures(&self) -> Figures {
-        let now = look(&self.meter, &self.associations);
+        let now = snapshot(&self.meter, &self.associations);
         let measured = |until: Duration| until.saturating_sub(self.base.at).as_secs_f64();
         let sum = |seconds: f64, now: &[Count], before: &[Count]| {
             let streams = now.iter().zip(before).map(|(now, before)| now.since(*before));
@@ -259,8 +277,17 @@ async fn receive(association: Association, number: usize, meter: Arc<Meter>) -> 
     }
 }
 
-fn look(meter: &Meter, associations: &[Arc<Guarded>]) -> Look {
-    Look {
+/// When the interval ends that runs `now`, counted from the beginning: at a multiple of `step`, or at the end of what is omitted if
+/// that is earlier.
+fn interval_end(step: Duration, omitted: Option<Duration>, now: Duration) -> Duration {
+    let step = step.as_nanos().max(1);
+    let end = (now.as_nanos() / step + 1).saturating_mul(step);
+    let end = Duration::from_nanos(u64::try_from(end).unwrap_or(u64::MAX));
+    omitted.map_or(end, |omitted| end.min(omitted.max(now)))
+}
+
+fn snapshot(meter: &Meter, associations: &[Arc<Guarded>]) -> Snapshot {
+    Snapshot {
         at: meter.elapsed(),
         counts: meter.counts(),
         paths: associations
@@ -271,7 +298,7 @@ fn look(meter: &Meter, associations: &[Arc<Guarded>]) -> Look {
     }
 }
 
-fn paths_since(now: &Look, before: &Look) -> Vec<AssociationPath> {
+fn paths_since(now: &Snapshot, before: &Snapshot) -> Vec<AssociationPath> {
     let since = now.at.saturating_sub(before.at);
     let each = now.paths.iter().enumerate().flat_map(|(number, paths)| {
         let before = before.paths.get(number).map_or(&[][..], Vec::as_slice);
@@ -320,4 +347,19 @@ fn total(counts: &[Count]) -> Count {
 
 fn broken(reason: impl std::fmt::Display) -> Failure {
     Failure::Work(format!("an association of the test ended: {reason}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interval_ends_where_measuring_begins() {
+        let (ms, step) = (Duration::from_millis, Duration::from_millis(200));
+        let ends =
+            |omitted: Option<Duration>| [0, 199, 200, 300].map(|now| interval_end(step, omitted, ms(now)));
+        assert_eq!(ends(None), [200, 200, 400, 400].map(ms));
+        assert_eq!(ends(Some(ms(300))), [200, 200, 300, 300].map(ms));
+        assert_eq!(interval_end(ms(10_000), Some(ms(3_000)), ms(5)), ms(3_000));
+    }
 }
