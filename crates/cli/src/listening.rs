@@ -12,6 +12,9 @@ use crate::network;
 use crate::output::{Event, Reporter};
 use crate::parse::LocalAddresses;
 
+/// Receive buffer in bytes of associations whose purpose is not accepted yet: many unknown peers may be waiting.
+pub(crate) const UNACCEPTED_BUFFER: u64 = 64 << 10;
+
 /// Sockets at the addresses that the user named, or at this port of all addresses.
 pub(crate) fn listening_sockets(
     listen: Option<&LocalAddresses>,

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read as _};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Output, Stdio};
 
-use anabranch::{Endpoint, Message, StreamId};
+use anabranch::{Association, Endpoint, Message, StreamId};
 use serde_json::Value;
 
 use crate::harness::{PROGRAM, Receiver, Running, anabranch, file, ip, needs_root, run, send_signal};
@@ -287,7 +287,8 @@ fn interrupted_server_prints_results_and_tells_its_client() {
     assert_eq!(told.status.code(), Some(1));
     let (shown, line) = (text(told.stdout), text(told.stderr));
     assert!(shown.contains("client to server: sent "), "{shown}");
-    assert!(line.contains("the server was interrupted"), "{line}");
+    let told = "the server ended the test: the server was interrupted";
+    assert!(line.contains(told), "{line}");
 }
 
 #[test]
@@ -310,30 +311,118 @@ fn busy_server_says_so_and_outlives_its_client() {
     server.results(&["--bytes", "1MB"]);
 }
 
-#[test]
-fn association_that_names_no_test_is_aborted() {
+/// A server of tests in the clear, and an association with it that says what it likes.
+fn with_unknown_peer(test: impl AsyncFnOnce(Server, Association)) {
     let mut command = anabranch();
-    command.args([
-        "test",
-        "--server",
-        "--json",
-        "--insecure",
-        "--listen",
-        "127.0.0.1:0",
-    ]);
-    let mut server = Running::start(&mut command);
-    let listening = server.event("test-listening");
-    let address: SocketAddr = listening["addresses"][0].as_str().unwrap().parse().unwrap();
+    command.args(["test", "--server", "--json", "--insecure"]);
+    command.args(["--timeout", "1h", "--listen", "127.0.0.1:0"]);
+    let mut running = Running::start(&mut command);
+    let listening = running.event("test-listening");
+    let to = listening["addresses"][0].as_str().unwrap().to_owned();
+    let address: SocketAddr = to.parse().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.unwrap().block_on(async {
         let builder = Endpoint::builder().insecure().local("127.0.0.3:0");
         let endpoint = builder.bind().await.unwrap();
         let association = endpoint.connect(address).await.unwrap();
-        let guess = r#"{"type":"data","test":"guess","number":0}"#;
-        association.send(Message::new(StreamId(0), guess)).await.unwrap();
+        test(Server { running, to }, association).await;
+    });
+}
+
+/// A task that asks for nothing unusual.
+const TASK: &str = r#"{"type":"test","version":1,"salt":"","clock":"","task":{"direction":"forward","seconds":1.0,"omit_seconds":0.0,
+    "interval_seconds":1.0,"associations":1,"streams":1,"length":1000,"traffic":{"kind":"constant"},"unordered":false}}"#;
+
+async fn say(association: &Association, text: &str) {
+    let message = Message::new(StreamId(0), text.to_owned());
+    association.send(message).await.unwrap();
+}
+
+async fn answer(association: &Association) -> String {
+    let message = association.recv().await.unwrap().unwrap();
+    text(message.payload.to_vec())
+}
+
+#[test]
+fn association_that_names_no_test_is_aborted() {
+    with_unknown_peer(async |_server, association| {
+        say(&association, r#"{"type":"data","test":"guess","number":0}"#).await;
         let reason = association.closed().await.to_string();
         assert!(reason.contains("there is no such test"), "{reason}");
     });
+}
+
+#[test]
+fn unknown_peer_of_a_server_of_tests_gets_a_small_buffer() {
+    with_unknown_peer(async |_server, association| {
+        assert_eq!(association.statistics().peer_window, 64 << 10);
+        say(&association, TASK).await;
+        let accepted = answer(&association).await;
+        assert!(accepted.contains(r#""type":"accept""#), "{accepted}");
+        assert!(association.statistics().peer_window > 1 << 20);
+    });
+}
+
+/// Neither associations that do not come nor questions without end keep the server from ending.
+#[test]
+fn server_can_be_interrupted_while_a_test_is_set_up() {
+    for joins in [false, true] {
+        with_unknown_peer(async |server, association| {
+            say(&association, TASK).await;
+            let accepted: Value = serde_json::from_str(&answer(&association).await).unwrap();
+            if joins {
+                let test = accepted["test"].as_str().unwrap();
+                say(&association, r#"{"type":"clock","sent":1}"#).await;
+                let address = association.peer_addr().unwrap();
+                let builder = Endpoint::builder().insecure().local("127.0.0.4:0");
+                let endpoint = builder.bind().await.unwrap();
+                let data = endpoint.connect(address).await.unwrap();
+                say(&data, &format!(r#"{{"type":"data","test":"{test}","number":0}}"#)).await;
+                assert!(answer(&association).await.contains("ready"));
+                assert!(answer(&association).await.contains("clock"));
+            }
+            server.running.interrupt();
+            let told = answer(&association).await;
+            assert!(told.contains("the server was interrupted"), "{told}");
+            association.abort("goodbye");
+            assert_eq!(server.running.end().0, Some(130));
+        });
+    }
+}
+
+#[test]
+fn refused_client_does_not_end_the_server() {
+    with_unknown_peer(async |server, association| {
+        say(&association, &TASK.replace(r#""version":1"#, r#""version":7"#)).await;
+        let told = answer(&association).await;
+        assert!(told.contains("version 7"), "{told}");
+        let output = run(&["test", &server.to, "--insecure", "--bytes", "100kB"]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(output.stderr));
+    });
+}
+
+/// More of them than are set up at once.
+#[test]
+fn many_associations_are_numbered_in_order() {
+    let server = Server::start(&[]);
+    let results = server.results(&["-P", "20", "-n", "200kB", "-l", "1kB"]);
+    let connected = results["start"]["connected"].as_array().unwrap();
+    let numbers = connected.iter().map(|each| each["socket"].as_u64().unwrap());
+    assert!(numbers.eq(1..=20), "{connected:?}");
+    assert_eq!(bytes(&results["end"]["sum_received"]), 200_000);
+}
+
+#[test]
+fn tests_are_encrypted_unless_both_ends_leave_it_out() {
+    let server = Server::start(&[]);
+    let (_, addresses) = server.to.split_once('@').unwrap();
+    let clear = run(&["test", addresses, "--insecure", "--timeout", "1s"]);
+    let line = text(clear.stderr);
+    assert!(line.contains("do both ends encrypt"), "{line}");
+    assert_eq!(
+        server.results(&["-n", "100kB"])["start"]["test_start"]["encrypted"],
+        true
+    );
 }
 
 #[test]

@@ -6,20 +6,20 @@ mod takeover;
 use std::fs::File;
 use std::future::pending;
 use std::mem;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use anabranch::{Association, Endpoint};
+use anabranch::Endpoint;
 use tokio::task::JoinSet;
 use tokio::time::interval;
 
 use crate::arguments::RecvArguments;
 use crate::failure::Failure;
 use crate::interrupt::{Interrupt, on_thread};
-use crate::listening::{listen, listening_sockets, receiver_keys};
+use crate::listening::{UNACCEPTED_BUFFER, listen, listening_sockets, receiver_keys};
 use crate::network::{self, Guarded};
 use crate::output::{Counter, Event, Reporter, Role, StoredReport, observe};
 use crate::transfer::{
@@ -38,8 +38,8 @@ const MAX_SENDERS: usize = 1_024;
 /// Interval at which the progress of transfers is checked.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Receive buffer in bytes before an offer is accepted: many unverified senders may be waiting.
-const UNACCEPTED_BUFFER: u64 = 64 << 10;
+/// The address of a sender that is gone already.
+const UNKNOWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 /// Receives files.
 pub(crate) async fn run(
@@ -177,7 +177,7 @@ impl Server {
     fn begin(&mut self, association: Guarded) {
         self.count += 1;
         let session = Session {
-            peer: peer_of(&association),
+            peer: association.peer_addr().unwrap_or(UNKNOWN),
             association,
             transfer: self.count,
             name: OnceLock::new(),
@@ -365,13 +365,6 @@ impl Session {
             }),
         }
     }
-}
-
-/// The source address of the sender's packets.
-fn peer_of(association: &Association) -> SocketAddr {
-    let paths = association.statistics().paths;
-    let remote = paths.first().map(|path| path.addr.remote);
-    remote.unwrap_or_else(|| (Ipv4Addr::UNSPECIFIED, 0).into())
 }
 
 /// Checks that files can be stored in a folder, and removes what was left there longer ago than `age`.

@@ -1,13 +1,15 @@
 //! Client of a test. What does it do? Sets up all associations, compares the clocks, measures, and reports what both ends measured.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use anabranch::{Association, Endpoint};
+use anabranch::Endpoint;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout, timeout_at};
 
 use super::clock::{self, Basis, Offset};
-use super::control::{Control, VERSION};
+use super::control::{Control, Peer, Role, VERSION};
 use super::figures::Figures;
 use super::histogram::Histogram;
 use super::report::{Measured, headline, start_of};
@@ -32,6 +34,9 @@ const ECHO: Duration = Duration::from_millis(100);
 
 /// How long the server may take to report.
 const REPORT: Duration = Duration::from_secs(5);
+
+/// Number of associations that are set up at once. Each takes several round trips.
+const AT_ONCE: usize = 16;
 
 /// What the user starts at the other end.
 const PROGRAM: &str = "anabranch test --server";
@@ -82,12 +87,16 @@ pub(super) async fn run(
         .bind()
         .await
         .map_err(Failure::work)?;
-    let client = Client {
-        endpoint: &endpoint,
-        remotes: &remotes,
-        keys: &keys,
-        task: &task,
+    let connector = Connector {
+        endpoint: endpoint.clone(),
+        remotes,
+        keys,
         patience: arguments.timeout,
+    };
+    let client = Client {
+        connector,
+        task: &task,
+        keeps_intervals: arguments.output.is_json(),
         reporter,
     };
     let result = client.test(interrupt).await;
@@ -95,12 +104,20 @@ pub(super) async fn run(
     result
 }
 
-struct Client<'c> {
-    endpoint: &'c Endpoint,
-    remotes: &'c [SocketAddr],
-    keys: &'c SenderKeys,
-    task: &'c Task,
+/// Sets up associations with the server.
+#[derive(Clone)]
+struct Connector {
+    endpoint: Endpoint,
+    remotes: Vec<SocketAddr>,
+    keys: SenderKeys,
     patience: Duration,
+}
+
+struct Client<'c> {
+    connector: Connector,
+    task: &'c Task,
+    /// Whether the intervals are printed with the results.
+    keeps_intervals: bool,
     reporter: &'c dyn Reporter,
 }
 
@@ -113,6 +130,30 @@ struct Prepared {
     basis: Basis,
 }
 
+impl Connector {
+    const fn server<'a>(&self, control: &'a Guarded) -> Peer<'a> {
+        Peer {
+            control: &control.0,
+            role: Role::Server,
+            patience: self.patience,
+        }
+    }
+
+    async fn connect(&self) -> Result<Guarded, Failure> {
+        let connected =
+            network::try_connect(&self.endpoint, &self.remotes, self.patience, &self.keys, PROGRAM);
+        connected.await.map_err(|unconnected| unconnected.failure)
+    }
+
+    /// Sets up an association that carries data, with its number.
+    async fn join(self, test: String, number: u16) -> Result<(u16, Guarded), Failure> {
+        let association = self.connect().await?;
+        let data = Control::Data { test, number };
+        self.server(&association).send(&data).await?;
+        Ok((number, association))
+    }
+}
+
 impl Client<'_> {
     async fn test(&self, interrupt: &mut Interrupt) -> Result<(), Failure> {
         let prepared = interrupt.or(self.prepare()).await?;
@@ -122,23 +163,17 @@ impl Client<'_> {
             offset,
             basis,
         } = prepared;
-        let peer = network::named(self.remotes);
+        let peer = network::named(&self.connector.remotes);
         self.reporter
             .report(&Event::TestBegins(&headline(self.task, &peer)));
-        let start = start_of(self.task, !self.keys.is_insecure(), associations.iter());
+        let start = start_of(self.task, !self.connector.keys.is_insecure(), associations.iter());
+        let step = self.task.interval();
         let mut running = Running {
-            control: &control,
+            server: self.connector.server(&control),
             task: self.task,
-            session: Session::begin(
-                self.task,
-                true,
-                self.task.interval(),
-                associations,
-                offset.saturating_neg(),
-            ),
+            session: Session::begin(self.task, true, step, associations, offset.saturating_neg()),
             reporter: self.reporter,
-            patience: self.patience,
-            intervals: Vec::new(),
+            intervals: self.keeps_intervals.then(Vec::new),
             round_trips: Histogram::default(),
         };
         let ended = running.measure(interrupt).await;
@@ -152,7 +187,7 @@ impl Client<'_> {
             task: self.task,
             is_client: true,
             start,
-            intervals: running.intervals,
+            intervals: running.intervals.unwrap_or_default(),
             ours,
             theirs,
             basis,
@@ -169,7 +204,8 @@ impl Client<'_> {
 
     /// Agrees on the test, sets up its associations and compares the clocks.
     async fn prepare(&self) -> Result<Prepared, Failure> {
-        let control = self.connect().await?;
+        let control = self.connector.connect().await?;
+        let server = self.connector.server(&control);
         let salt = keys::token()?;
         let ask = Control::Test {
             version: VERSION,
@@ -177,31 +213,29 @@ impl Client<'_> {
             clock: clock::name(&salt),
             salt,
         };
-        ask.send(&control).await?;
-        let Control::Accept {
-            version: VERSION,
-            test,
-            same_clock,
-        } = hear(&control, self.patience).await?
-        else {
-            return Err(out_of_turn());
+        server.send(&ask).await?;
+        let (test, same_clock) = match server.hear().await? {
+            Control::Accept {
+                version: VERSION,
+                test,
+                same_clock,
+            } => (test, same_clock),
+            Control::Rejected { reason } => {
+                return Err(Failure::Work(format!("the server refuses: {reason}")));
+            }
+            other => return Err(server.unexpected(&other)),
         };
-        let mut associations = Vec::new();
-        for number in 0..self.task.associations {
-            let association = self.connect().await?;
-            let test = test.clone();
-            Control::Data { test, number }.send(&association).await?;
-            associations.push(association);
+        let associations = self.associations(&test).await?;
+        match server.hear().await? {
+            Control::Ready => {}
+            other => return Err(server.unexpected(&other)),
         }
-        if hear(&control, self.patience).await? != Control::Ready {
-            return Err(out_of_turn());
-        }
-        let (offset, basis) = self.compare_clocks(&control, same_clock).await?;
+        let (offset, basis) = compare_clocks(&server, same_clock).await?;
         let error = match basis {
             Basis::SameClock => None,
             Basis::Estimated { error } => Some(error),
         };
-        Control::Start { offset, error }.send(&control).await?;
+        server.send(&Control::Start { offset, error }).await?;
         Ok(Prepared {
             control,
             associations,
@@ -210,38 +244,34 @@ impl Client<'_> {
         })
     }
 
-    async fn connect(&self) -> Result<Guarded, Failure> {
-        let connected =
-            network::try_connect(self.endpoint, self.remotes, self.patience, self.keys, PROGRAM).await;
-        connected.map_err(|unconnected| unconnected.failure)
-    }
-
-    async fn compare_clocks(&self, control: &Association, same_clock: bool) -> Result<(i64, Basis), Failure> {
-        let mut offset = Offset::default();
-        for _ in 0..COMPARISONS {
-            let sent = clock::now();
-            let received = None;
-            Control::Clock { sent, received }.send(control).await?;
-            match hear(control, self.patience).await? {
-                Control::Clock {
-                    sent,
-                    received: Some(received),
-                } => offset.add(sent, received, clock::now()),
-                _ => return Err(out_of_turn()),
+    /// Sets up the associations that carry data.
+    async fn associations(&self, test: &str) -> Result<Vec<Guarded>, Failure> {
+        let mut numbers = 0..self.task.associations;
+        let mut connecting = JoinSet::new();
+        let mut associations = BTreeMap::new();
+        loop {
+            while connecting.len() < AT_ONCE
+                && let Some(number) = numbers.next()
+            {
+                connecting.spawn(self.connector.clone().join(test.to_owned(), number));
             }
+            let Some(connected) = connecting.join_next().await else {
+                return Ok(associations.into_values().collect());
+            };
+            let (number, association) = connected.map_err(Failure::work)??;
+            associations.insert(number, association);
         }
-        Ok(offset.estimate(same_clock))
     }
 }
 
 /// A measurement at the client.
 struct Running<'r> {
-    control: &'r Association,
+    server: Peer<'r>,
     task: &'r Task,
     session: Session,
     reporter: &'r dyn Reporter,
-    patience: Duration,
-    intervals: Vec<IntervalReport>,
+    /// `None` if they are not kept.
+    intervals: Option<Vec<IntervalReport>>,
     round_trips: Histogram,
 }
 
@@ -262,14 +292,13 @@ impl Running<'_> {
                 () = interrupt.wait() => break true,
                 () = sleep_until(self.session.interval_end()) => self.end_interval(false),
                 _ = echoes.tick() => {
-                    if heard_at.elapsed() > self.patience {
-                        let text = format!("nothing was heard from the server for {} s", self.patience.as_secs_f64());
-                        return Err(Failure::Work(text));
+                    if heard_at.elapsed() > self.server.patience {
+                        return Err(self.server.silent());
                     }
-                    Control::Clock { sent: clock::now(), received: None }.send(self.control).await?;
+                    self.server.send(&Control::Clock { sent: clock::now(), received: None }).await?;
                 }
                 sent = self.session.progress() => own = Some(sent?),
-                heard = Control::next(self.control) => {
+                heard = self.server.next() => {
                     heard_at = Instant::now();
                     match heard? {
                         Control::Done { messages } => of_server = Some(messages),
@@ -286,10 +315,10 @@ impl Running<'_> {
             messages: own.unwrap_or(0),
             figures: self.session.figures(),
         };
-        stop.send(self.control).await?;
+        self.server.send(&stop).await?;
         let until = Instant::now() + REPORT;
         loop {
-            let heard = timeout_at(until, Control::next(self.control)).await;
+            let heard = timeout_at(until, self.server.next()).await;
             match heard.map_err(|_| Failure::work("the server did not report what it has measured"))?? {
                 Control::Result { figures } => return Ok((figures, is_interrupted)),
                 Control::Done { .. } => {}
@@ -304,8 +333,7 @@ impl Running<'_> {
                 sent,
                 received: Some(_),
             } => self.round_trips.add(clock::now().saturating_sub(*sent)),
-            Control::Rejected { reason } => return Err(rejected(reason)),
-            _ => return Err(out_of_turn()),
+            other => return Err(self.server.unexpected(other)),
         }
         Ok(())
     }
@@ -313,38 +341,26 @@ impl Running<'_> {
     fn end_interval(&mut self, is_last: bool) {
         if let Some(interval) = self.session.interval(is_last) {
             self.reporter.report(&Event::TestInterval(&interval));
-            self.intervals.push(interval);
+            if let Some(kept) = &mut self.intervals {
+                kept.push(interval);
+            }
         }
     }
 }
 
-/// The next control message; a rejection is an error.
-async fn hear(control: &Association, patience: Duration) -> Result<Control, Failure> {
-    let heard = timeout(patience, Control::next(control)).await;
-    let silent = || {
-        Failure::Work(format!(
-            "nothing was heard from the server for {} s",
-            patience.as_secs_f64()
-        ))
-    };
-    match heard.map_err(|_| silent())?? {
-        Control::Rejected { reason } => Err(rejected(&reason)),
-        other => Ok(other),
+async fn compare_clocks(server: &Peer<'_>, same_clock: bool) -> Result<(i64, Basis), Failure> {
+    let mut offset = Offset::default();
+    for _ in 0..COMPARISONS {
+        let sent = clock::now();
+        let received = None;
+        server.send(&Control::Clock { sent, received }).await?;
+        match server.hear().await? {
+            Control::Clock {
+                sent,
+                received: Some(received),
+            } => offset.add(sent, received, clock::now()),
+            other => return Err(server.unexpected(&other)),
+        }
     }
-}
-
-fn rejected(reason: &str) -> Failure {
-    Failure::Work(format!("the server refuses: {reason}"))
-}
-
-fn out_of_turn() -> Failure {
-    Failure::work("the server does not follow the protocol of tests; is it anabranch of the same version?")
-}
-
-/// The peer of an association.
-pub(super) fn peer_of(association: &Association) -> String {
-    let paths = association.statistics().paths;
-    paths
-        .first()
-        .map_or_else(String::new, |path| path.addr.remote.to_string())
+    Ok(offset.estimate(same_clock))
 }

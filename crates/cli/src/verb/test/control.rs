@@ -1,9 +1,12 @@
 //! Control messages of a test. What do client and server tell each other? JSON on stream 0; docs/test.md specifies the protocol.
 
+use std::fmt;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use anabranch::{Association, Message, ReceivedMessage, StreamId};
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 
 use super::figures::Figures;
 use super::task::Task;
@@ -16,8 +19,8 @@ pub(super) const VERSION: u32 = 1;
 /// Stream of the control messages; all others carry data.
 pub(super) const CONTROL: StreamId = StreamId(0);
 
-/// Maximum length of a control message in bytes. Results of 1,000 streams fit.
-const LONGEST: usize = 256 << 10;
+/// Maximum length of a control message in bytes. The results of the largest test fit, and it is delivered whole.
+const LONGEST: usize = super::task::LONGEST as usize;
 
 /// Maximum length of a reason in characters.
 const LONGEST_REASON: usize = 400;
@@ -88,15 +91,6 @@ impl Control {
 
     /// # Errors
     ///
-    /// The association has ended.
-    pub(super) async fn send(&self, association: &Association) -> Result<(), Failure> {
-        let text = serde_json::to_vec(self).expect("invariant: control messages have string keys only");
-        let sent = association.send(Message::new(CONTROL, text)).await;
-        sent.map(drop).map_err(|error| lost(&error))
-    }
-
-    /// # Errors
-    ///
     /// What is wrong with the message.
     fn parse(message: &ReceivedMessage) -> Result<Self, String> {
         if message.stream != CONTROL || message.payload.len() > LONGEST {
@@ -104,33 +98,129 @@ impl Control {
         }
         serde_json::from_slice(&message.payload).map_err(|_| "a control message is not understood".to_owned())
     }
+}
+
+/// What an end of a test is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    Client,
+    Server,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        })
+    }
+}
+
+/// The other end of a test, by the control association.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Peer<'p> {
+    pub(super) control: &'p Association,
+    pub(super) role: Role,
+    /// How long it may be silent, or leave a message unread.
+    pub(super) patience: Duration,
+}
+
+impl Peer<'_> {
+    /// The same peer with another patience.
+    pub(super) fn within(&self, patience: Duration) -> Self {
+        Self { patience, ..*self }
+    }
+
+    /// # Errors
+    ///
+    /// The association has ended, or its send buffer remains full.
+    pub(super) async fn send(&self, message: &Control) -> Result<(), Failure> {
+        let text = serde_json::to_vec(message).expect("invariant: control messages have string keys only");
+        let sent = timeout(self.patience, self.control.send(Message::new(CONTROL, text))).await;
+        let sent = sent.map_err(|_| self.failed("reads nothing any more"))?;
+        sent.map(drop).map_err(|error| self.lost(&error))
+    }
 
     /// The next control message. Cancel safe.
     ///
     /// # Errors
     ///
     /// The association has ended, or the message is not one.
-    pub(super) async fn next(association: &Association) -> Result<Self, Failure> {
-        let message = association.recv().await.map_err(|error| lost(&error))?;
-        let message = message.ok_or_else(|| lost(&"it is over"))?;
-        Self::parse(&message).map_err(|error| {
-            Failure::Work(format!("the peer does not follow the protocol of tests: {error}"))
-        })
+    pub(super) async fn next(&self) -> Result<Control, Failure> {
+        let message = self.control.recv().await.map_err(|error| self.lost(&error))?;
+        let message = message.ok_or_else(|| self.lost(&"it is over"))?;
+        Control::parse(&message)
+            .map_err(|error| self.failed(&format!("does not follow the protocol of tests: {error}")))
     }
-}
 
-fn lost(error: &dyn std::fmt::Display) -> Failure {
-    // A receiver of files says so to senders that would retry.
-    let reason = error.to_string().replace(FINAL, "");
-    Failure::Work(format!(
-        "the peer ended the test: {reason}; does `anabranch test --server` run there?"
-    ))
+    /// The next control message, if it comes in time.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Self::next`].
+    pub(super) async fn hear(&self) -> Result<Control, Failure> {
+        let heard = timeout(self.patience, self.next()).await;
+        heard.map_err(|_| self.silent())?
+    }
+
+    /// Waits until the peer ends the association, but not longer than `patience`.
+    pub(super) async fn end(&self, patience: Duration) {
+        let ended = async {
+            while let Ok(Some(_)) = self.control.recv().await {}
+            self.control.closed().await
+        };
+        let _ = timeout(patience, ended).await;
+    }
+
+    /// Sends a last message, and waits until the peer ends the association.
+    pub(super) async fn tell(&self, message: &Control) {
+        if self.send(message).await.is_ok() {
+            self.end(self.patience).await;
+        }
+    }
+
+    /// Nothing was heard for too long.
+    pub(super) fn silent(&self) -> Failure {
+        let seconds = self.patience.as_secs_f64();
+        Failure::Work(format!(
+            "nothing was heard from the {} for {seconds} s",
+            self.role
+        ))
+    }
+
+    /// Another message was expected.
+    pub(super) fn unexpected(&self, heard: &Control) -> Failure {
+        match heard {
+            Control::Rejected { reason } => self.failed(&format!("ended the test: {reason}")),
+            _ => self.failed("does not follow the protocol of tests; is it anabranch of the same version?"),
+        }
+    }
+
+    fn failed(&self, what: &str) -> Failure {
+        Failure::Work(format!("the {} {what}", self.role))
+    }
+
+    fn lost(&self, error: &dyn fmt::Display) -> Failure {
+        // A receiver of files says so to senders that would retry.
+        let reason = error.to_string().replace(FINAL, "");
+        let hint = match self.role {
+            Role::Client => "",
+            Role::Server => "; does `anabranch test --server` run there?",
+        };
+        self.failed(&format!("ended the test: {reason}{hint}"))
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::figures::{PathFigures, Sum};
     use super::super::task::tests::example;
+    use super::super::task::{MAX_ASSOCIATIONS, MAX_STREAMS};
     use super::*;
+    use crate::output::Delays;
+
+    /// Maximum number of paths of an association.
+    const MAX_PATHS: usize = 16;
 
     #[test]
     fn messages_are_those_of_the_document() {
@@ -142,40 +232,114 @@ mod tests {
             clock: "c".to_owned(),
         };
         let figures = Figures::default();
-        let all = [
-            test,
-            Control::Accept {
-                version: VERSION,
-                test: "t".to_owned(),
-                same_clock: true,
-            },
-            Control::rejected("r"),
-            Control::Data {
-                test: "t".to_owned(),
-                number: 0,
-            },
-            Control::Ready,
-            Control::Clock {
-                sent: 1,
-                received: None,
-            },
-            Control::Start {
-                offset: -1,
-                error: None,
-            },
-            Control::Done { messages: 1 },
-            Control::Stop {
-                messages: 1,
-                figures: figures.clone(),
-            },
-            Control::Result { figures },
-            Control::Check { version: 2 },
-        ];
-        for message in all {
+        let address = "192.0.2.1:9899".parse().unwrap();
+        let mut kinds = Vec::new();
+        let mut next = Some(test);
+        while let Some(message) = next.take() {
+            // In the order of the document; without a wildcard, so that none is forgotten.
+            next = match &message {
+                Control::Test { .. } => Some(Control::Accept {
+                    version: VERSION,
+                    test: "t".to_owned(),
+                    same_clock: true,
+                }),
+                Control::Accept { .. } => Some(Control::rejected("r")),
+                Control::Rejected { .. } => Some(Control::Data {
+                    test: "t".to_owned(),
+                    number: 0,
+                }),
+                Control::Data { .. } => Some(Control::Ready),
+                Control::Ready => Some(Control::Clock {
+                    sent: 1,
+                    received: None,
+                }),
+                Control::Clock { .. } => Some(Control::Start {
+                    offset: -1,
+                    error: None,
+                }),
+                Control::Start { .. } => Some(Control::Done { messages: 1 }),
+                Control::Done { .. } => Some(Control::Stop {
+                    messages: 1,
+                    figures: figures.clone(),
+                }),
+                Control::Stop { .. } => Some(Control::Result {
+                    figures: figures.clone(),
+                }),
+                Control::Result { .. } => Some(Control::Check { version: 2 }),
+                Control::Check { .. } => Some(Control::Checked { address }),
+                Control::Checked { .. } => None,
+            };
             let text = serde_json::to_value(&message).unwrap();
-            let kind = text["type"].as_str().unwrap();
-            assert!(page.contains(&format!("| `{kind}`")), "{kind}");
+            let kind = text["type"].as_str().unwrap().to_owned();
             assert_eq!(serde_json::from_value::<Control>(text).unwrap(), message);
+            kinds.push(kind);
         }
+        let rows = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+        let rows = rows.map(|(kind, _)| kind).skip_while(|kind| *kind != "test");
+        assert_eq!(rows.collect::<Vec<_>>(), kinds);
+    }
+
+    #[test]
+    fn results_of_the_largest_test_fit_a_control_message() {
+        let longest = "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535".parse().unwrap();
+        let path = |index: usize| PathFigures {
+            association: u16::try_from(index / MAX_PATHS + 1).unwrap(),
+            local: longest,
+            remote: longest,
+            sent: u64::MAX,
+            retransmitted: u64::MAX,
+            received: u64::MAX,
+            rtt_ms: Some(59_999.999),
+        };
+        let sum = Sum {
+            seconds: 1.0 / 3.0,
+            streams: vec![(u64::MAX, u64::MAX); MAX_STREAMS as usize],
+        };
+        let delays = Delays {
+            count: u64::MAX,
+            max_ms: 1e9 / 7.0,
+            ..Delays::default()
+        };
+        let figures = Figures {
+            sent: Some(sum.clone()),
+            received: Some(sum),
+            delays: Some(delays),
+            abandoned: u64::MAX,
+            processor_percent: 1e4 / 3.0,
+            paths: (0..usize::from(MAX_ASSOCIATIONS) * MAX_PATHS).map(path).collect(),
+        };
+        let messages = u64::MAX;
+        let text = serde_json::to_vec(&Control::Stop { messages, figures }).unwrap();
+        assert!(text.len() <= LONGEST, "{}", text.len());
+    }
+
+    #[tokio::test]
+    async fn peer_that_reads_nothing_is_given_up() {
+        let config = anabranch::AssociationConfig {
+            send_buffer: 4_096,
+            receive_buffer: 4_096,
+            ..anabranch::AssociationConfig::default()
+        };
+        let endpoint = |address: &str| {
+            let builder = anabranch::Endpoint::builder().insecure().local(address);
+            builder.association_config(config.clone())
+        };
+        let server = endpoint("127.0.0.1:0").listen().bind().await.unwrap();
+        let client = endpoint("127.0.0.1:0").bind().await.unwrap();
+        let control = client.connect(server.local_addrs()[0]).await.unwrap();
+        let peer = Peer {
+            control: &control,
+            role: Role::Server,
+            patience: Duration::from_millis(100),
+        };
+        let message = Control::rejected("r".repeat(LONGEST_REASON));
+        let failure = loop {
+            if let Err(failure) = peer.send(&message).await {
+                break failure;
+            }
+        };
+        assert_eq!(failure.to_string(), "the server reads nothing any more");
     }
 }

@@ -1,17 +1,18 @@
 //! Server of tests. What does it do? Serves one client at a time, and tells others that it is busy.
 
 use std::collections::BTreeMap;
+use std::future::Future;
+use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use anabranch::{Association, Endpoint};
+use anabranch::Endpoint;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use super::client::peer_of;
 use super::clock::{self, Basis};
-use super::control::{Control, VERSION};
+use super::control::{Control, Peer, Role, VERSION};
 use super::figures::Figures;
 use super::report::{Measured, headline, start_of};
 use super::session::Session;
@@ -21,15 +22,18 @@ use crate::arguments::TestArguments;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::keys;
-use crate::listening::{listen, listening_sockets, receiver_keys};
+use crate::listening::{UNACCEPTED_BUFFER, listen, listening_sockets, receiver_keys};
 use crate::network::{self, Guarded};
 use crate::output::{Event, IntervalReport, Reporter};
 
-/// Maximum number of associations whose first message has not arrived.
-const MAX_GREETINGS: usize = 1_024;
+/// Maximum number of associations that belong to no test: their first message has not arrived, or they are refused.
+const MAX_UNKNOWN: usize = 1_024;
 
-/// Maximum number of intervals that are kept for the results.
-const MAX_INTERVALS: usize = 100_000;
+/// Maximum number of streams and paths in the intervals that are kept for the results.
+const MAX_KEPT: usize = 500_000;
+
+/// Minimum time between two intervals that are printed.
+const LEAST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What others are told.
 const OTHER_PROGRAM: &str =
@@ -41,7 +45,8 @@ pub(super) async fn run(
     reporter: &dyn Reporter,
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
-    let config = association_config(&arguments.settings)?;
+    let mut config = association_config(&arguments.settings)?;
+    let buffer = mem::replace(&mut config.receive_buffer, UNACCEPTED_BUFFER);
     let sockets = listening_sockets(arguments.listen.as_ref(), PORT)?;
     let keys = receiver_keys(
         arguments.insecure,
@@ -60,6 +65,7 @@ pub(super) async fn run(
         one_off: arguments.one_off,
         encrypted: !arguments.insecure,
         patience: arguments.timeout,
+        buffer,
         keeps_intervals: arguments.output.is_json(),
         running: Mutex::default(),
         stop: Notify::new(),
@@ -74,6 +80,8 @@ struct Server<'s> {
     one_off: bool,
     encrypted: bool,
     patience: Duration,
+    /// Receive buffer of the associations of a test in bytes.
+    buffer: u64,
     /// Whether the intervals are printed with the results.
     keeps_intervals: bool,
     running: Mutex<Option<Place>>,
@@ -91,12 +99,14 @@ struct Place {
 /// The first message of a client.
 struct Greeting {
     association: Guarded,
+    /// Its address.
+    peer: String,
     first: Result<Control, Failure>,
 }
 
 impl Server<'_> {
     async fn serve(&self, endpoint: &Endpoint, interrupt: &mut Interrupt) -> Result<(), Failure> {
-        let mut greetings = JoinSet::new();
+        let mut unknown = JoinSet::new();
         let mut test = None;
         let mut is_interrupted = false;
         loop {
@@ -107,20 +117,23 @@ impl Server<'_> {
                 }
             };
             tokio::select! {
-                association = endpoint.accept(), if greetings.len() < MAX_GREETINGS => {
+                association = endpoint.accept(), if unknown.len() < MAX_UNKNOWN => {
                     let association = association.ok_or_else(|| Failure::work("the sockets of the endpoint failed"))?;
-                    greetings.spawn(greet(Guarded(association), self.patience));
+                    unknown.spawn(greet(Guarded(association), self.patience));
                 }
-                Some(greeting) = greetings.join_next() => {
-                    let Greeting { association, first } = greeting.map_err(Failure::work)?;
+                Some(ended) = unknown.join_next() => {
+                    // Nothing comes of those that were refused.
+                    let Some(Greeting { association, peer, first }) = ended.map_err(Failure::work)? else {
+                        continue;
+                    };
                     match first {
                         Ok(Control::Test { version: VERSION, task, salt, clock }) if test.is_none() => {
                             let same_clock = !clock.is_empty() && clock::name(&salt) == clock;
-                            test = Some(Box::pin(self.test(association, task, same_clock)));
+                            test = Some(Box::pin(self.test(association, peer, task, same_clock)));
                         }
                         Ok(Control::Data { test, number }) => self.join(association, &test, number),
-                        Ok(other) => self.refuse(association, &other),
-                        Err(failure) => self.warn(&format!("{}: {failure}", peer_of(&association))),
+                        Ok(other) => drop(unknown.spawn(refuse(association, other, self.patience))),
+                        Err(failure) => self.warn(&format!("{peer}: {failure}")),
                     }
                 }
                 () = interrupt.wait() => {
@@ -159,74 +172,94 @@ impl Server<'_> {
     fn join(&self, association: Guarded, test: &str, number: u16) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         match &*running {
-            // Without a receiver, all associations are there.
-            Some(place) if place.test == test => drop(place.joins.send((number, association))),
+            Some(place) if place.test == test => {
+                // If the association has ended, the test reports it.
+                let _ = association.set_receive_buffer(self.buffer);
+                // Without a receiver, all associations are there.
+                let _ = place.joins.send((number, association));
+            }
             _ => association.abort("there is no such test"),
         }
     }
 
-    /// Answers what begins no test.
-    fn refuse(&self, association: Guarded, first: &Control) {
-        let answer = match first {
-            Control::Check { .. } => {
-                let paths = association.statistics().paths;
-                paths.first().map(|path| Control::Checked {
-                    address: path.addr.remote,
-                })
-            }
-            Control::Test { version: VERSION, .. } => {
-                Some(Control::rejected("another test is running; try again later"))
-            }
-            Control::Test { version, .. } => Some(Control::rejected(format!(
-                "the client has version {version} of the protocol of tests, the server {VERSION}; update the older one"
-            ))),
-            _ => Some(Control::rejected(OTHER_PROGRAM)),
-        };
-        let patience = self.patience;
-        tokio::spawn(async move {
-            if let Some(answer) = answer {
-                tell(&association, &answer, patience).await;
-            }
-        });
-    }
-
     /// Carries out a test. A failure names the client.
-    async fn test(&self, control: Guarded, task: Task, same_clock: bool) -> Result<(), Failure> {
-        let peer = peer_of(&control);
-        let result = self.carry_out(&control, &task, same_clock).await;
-        end_of(&control, FAREWELL).await;
-        result.map_err(|failure| Failure::Work(format!("test of {peer}: {failure}")))
+    async fn test(
+        &self,
+        control: Guarded,
+        from: String,
+        task: Task,
+        same_clock: bool,
+    ) -> Result<(), Failure> {
+        let _ = control.set_receive_buffer(self.buffer);
+        let peer = Peer {
+            control: &control,
+            role: Role::Client,
+            patience: self.patience,
+        };
+        let prepared = self.unless_stopped(self.prepare(&peer, &task, same_clock)).await;
+        let result = match prepared {
+            Ok(prepared) => self.measure(&peer, &from, &task, prepared).await,
+            Err(failure) => {
+                peer.within(FAREWELL).tell(&rejection(&failure)).await;
+                Err(failure)
+            }
+        };
+        result.map_err(|failure| Failure::Work(format!("test of {from}: {failure}")))
     }
 
-    async fn carry_out(&self, control: &Association, task: &Task, same_clock: bool) -> Result<(), Failure> {
-        if let Err(reason) = task.check() {
-            Control::rejected(&reason).send(control).await?;
-            return Err(Failure::Work(reason));
+    /// The result of `work`, unless the user interrupts.
+    async fn unless_stopped<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        tokio::select! {
+            () = self.stop.notified() => Err(Failure::Interrupted),
+            done = work => done,
         }
-        let associations = self.gather(control, task, same_clock).await?;
-        let (offset, basis) = self.compare_clocks(control).await?;
-        self.reporter
-            .report(&Event::TestBegins(&headline(task, &peer_of(control))));
+    }
+
+    /// Accepts the task, waits for its associations, and answers the questions for our clock.
+    async fn prepare(&self, peer: &Peer<'_>, task: &Task, same_clock: bool) -> Result<Prepared, Failure> {
+        task.check().map_err(Failure::Work)?;
+        let associations = self.gather(peer, task, same_clock).await?;
+        let compared = timeout(2 * self.patience, compare_clocks(peer)).await;
+        let (offset, basis) =
+            compared.map_err(|_| Failure::work("the client did not begin to measure"))??;
+        Ok(Prepared {
+            associations,
+            offset,
+            basis,
+        })
+    }
+
+    async fn measure(
+        &self,
+        peer: &Peer<'_>,
+        from: &str,
+        task: &Task,
+        prepared: Prepared,
+    ) -> Result<(), Failure> {
+        let Prepared {
+            associations,
+            offset,
+            basis,
+        } = prepared;
+        self.reporter.report(&Event::TestBegins(&headline(task, from)));
         let start = start_of(task, self.encrypted, associations.iter());
+        let step = interval_of(task, self.keeps_intervals);
         let mut running = Running {
-            control,
-            session: Session::begin(task, false, task.interval(), associations, offset),
+            peer,
+            session: Session::begin(task, false, step, associations, offset),
             reporter: self.reporter,
-            patience: self.patience,
-            stop: &self.stop,
-            intervals: self.keeps_intervals.then(Vec::new),
+            intervals: self.keeps_intervals.then(Kept::default),
         };
-        let ended = running.measure().await;
+        let ended = self.unless_stopped(running.measure()).await;
         let ours = running.session.figures();
         let last = match &ended {
             Ok(_) => Control::Result {
                 figures: ours.clone(),
             },
-            Err(Failure::Interrupted) => Control::rejected("the server was interrupted"),
-            Err(failure) => Control::rejected(failure),
+            Err(failure) => rejection(failure),
         };
         // If the client is gone, our figures are reported nevertheless.
-        let _ = last.send(control).await;
+        let _ = peer.within(FAREWELL).send(&last).await;
         let error = ended.as_ref().err().map(Failure::to_string);
         let (theirs, result) = match ended {
             Ok(theirs) => (Some(theirs), Ok(())),
@@ -236,7 +269,7 @@ impl Server<'_> {
             task,
             is_client: false,
             start,
-            intervals: running.intervals.unwrap_or_default(),
+            intervals: running.intervals.take().unwrap_or_default().intervals,
             ours,
             theirs,
             basis,
@@ -245,17 +278,12 @@ impl Server<'_> {
         };
         self.reporter.report(&Event::Test(&measured.report()));
         // The client ends the association when it has the results; those that carry data end with the session.
-        end_of(control, FAREWELL).await;
+        peer.end(FAREWELL).await;
         result
     }
 
     /// Accepts the test and waits for its associations.
-    async fn gather(
-        &self,
-        control: &Association,
-        task: &Task,
-        same_clock: bool,
-    ) -> Result<Vec<Guarded>, Failure> {
+    async fn gather(&self, peer: &Peer<'_>, task: &Task, same_clock: bool) -> Result<Vec<Guarded>, Failure> {
         let test = keys::token()?;
         let (joins, mut joined) = mpsc::unbounded_channel();
         let place = Place {
@@ -268,45 +296,66 @@ impl Server<'_> {
             test,
             same_clock,
         };
-        accept.send(control).await?;
-        let until = Instant::now() + self.patience;
+        peer.send(&accept).await?;
         let mut associations = BTreeMap::new();
         while associations.len() < usize::from(task.associations) {
-            let next = timeout_at(until, joined.recv()).await;
+            let next = timeout(self.patience, joined.recv()).await;
             let missing = || Failure::work("not all associations of the test were set up");
             let (number, association) = next.ok().flatten().ok_or_else(missing)?;
             if number >= task.associations || associations.insert(number, association).is_some() {
-                return Err(out_of_turn());
+                return Err(Failure::work("the client numbers its associations wrongly"));
             }
         }
-        Control::Ready.send(control).await?;
+        peer.send(&Control::Ready).await?;
         Ok(associations.into_values().collect())
     }
+}
 
-    /// Answers the questions for our clock until the measurement begins.
-    async fn compare_clocks(&self, control: &Association) -> Result<(i64, Basis), Failure> {
-        loop {
-            match hear(control, self.patience).await? {
-                Control::Clock { sent, received: None } => answer_clock(control, sent).await?,
-                Control::Start { offset, error } => {
-                    let basis = error.map_or(Basis::SameClock, |error| Basis::Estimated { error });
-                    return Ok((offset, basis));
-                }
-                _ => return Err(out_of_turn()),
-            }
+/// Interval of the reports. The client chooses it, so printed ones have a limit of their own.
+fn interval_of(task: &Task, are_kept: bool) -> Duration {
+    match are_kept {
+        true => task.interval(),
+        false => task.interval().max(LEAST_INTERVAL),
+    }
+}
+
+/// Everything that the measurement needs.
+struct Prepared {
+    associations: Vec<Guarded>,
+    /// By how much our clock is ahead of the client's, in nanoseconds.
+    offset: i64,
+    basis: Basis,
+}
+
+/// Intervals for the results. The client chooses how many there are, and how long.
+#[derive(Debug, Default)]
+struct Kept {
+    intervals: Vec<IntervalReport>,
+    /// Streams and paths in them.
+    size: usize,
+}
+
+impl Kept {
+    /// Keeps an interval while there is room.
+    fn push(&mut self, interval: IntervalReport) {
+        let streams = [&interval.sent, &interval.received];
+        let streams = streams.into_iter().flatten().map(Vec::len);
+        self.size = self
+            .size
+            .saturating_add(streams.sum::<usize>() + interval.paths.len());
+        if self.size <= MAX_KEPT {
+            self.intervals.push(interval);
         }
     }
 }
 
 /// A measurement at the server.
 struct Running<'r> {
-    control: &'r Association,
+    peer: &'r Peer<'r>,
     session: Session,
     reporter: &'r dyn Reporter,
-    patience: Duration,
-    stop: &'r Notify,
     /// `None` if they are not kept.
-    intervals: Option<Vec<IntervalReport>>,
+    intervals: Option<Kept>,
 }
 
 impl Running<'_> {
@@ -314,25 +363,24 @@ impl Running<'_> {
     async fn measure(&mut self) -> Result<Figures, Failure> {
         let mut heard_at = Instant::now();
         loop {
-            let until = heard_at + self.patience;
+            let until = heard_at + self.peer.patience;
             tokio::select! {
-                () = self.stop.notified() => return Err(Failure::Interrupted),
                 () = sleep_until(self.session.interval_end()) => self.end_interval(false),
                 sent = self.session.progress() => {
                     let messages = sent?;
-                    Control::Done { messages }.send(self.control).await?;
+                    self.peer.send(&Control::Done { messages }).await?;
                 }
-                heard = timeout_at(until, Control::next(self.control)) => {
+                heard = timeout_at(until, self.peer.next()) => {
                     heard_at = Instant::now();
-                    match heard.map_err(|_| silent(self.patience))?? {
-                        Control::Clock { sent, received: None } => answer_clock(self.control, sent).await?,
+                    match heard.map_err(|_| self.peer.silent())?? {
+                        Control::Clock { sent, received: None } => answer_clock(self.peer, sent).await?,
                         Control::Stop { messages, figures } => {
                             self.session.halt();
                             self.session.settle(messages).await;
                             self.end_interval(true);
                             return Ok(figures);
                         }
-                        _ => return Err(out_of_turn()),
+                        other => return Err(self.peer.unexpected(&other)),
                     }
                 }
             }
@@ -342,8 +390,7 @@ impl Running<'_> {
     fn end_interval(&mut self, is_last: bool) {
         if let Some(interval) = self.session.interval(is_last) {
             self.reporter.report(&Event::TestInterval(&interval));
-            // The client chooses how many there are.
-            if let Some(kept) = self.intervals.as_mut().filter(|kept| kept.len() < MAX_INTERVALS) {
+            if let Some(kept) = &mut self.intervals {
                 kept.push(interval);
             }
         }
@@ -351,48 +398,121 @@ impl Running<'_> {
 }
 
 /// Waits for the first message of an association.
-async fn greet(association: Guarded, patience: Duration) -> Greeting {
-    let first = hear(&association, patience).await;
+async fn greet(association: Guarded, patience: Duration) -> Option<Greeting> {
+    let peer = association.peer_addr();
+    let peer = peer.map_or_else(String::new, |address| address.to_string());
+    let client = Peer {
+        control: &association,
+        role: Role::Client,
+        patience,
+    };
+    let first = client.hear().await;
     if first.is_err() {
         // It may be a message of another protocol.
-        tell(&association, &Control::rejected(OTHER_PROGRAM), FAREWELL).await;
+        client
+            .within(FAREWELL)
+            .tell(&Control::rejected(OTHER_PROGRAM))
+            .await;
     }
-    Greeting { association, first }
+    Some(Greeting {
+        association,
+        peer,
+        first,
+    })
 }
 
-async fn hear(control: &Association, patience: Duration) -> Result<Control, Failure> {
-    let heard = timeout(patience, Control::next(control)).await;
-    heard.map_err(|_| silent(patience))?
-}
-
-async fn answer_clock(control: &Association, sent: u64) -> Result<(), Failure> {
-    let received = Some(clock::now());
-    Control::Clock { sent, received }.send(control).await
-}
-
-/// Sends a message, and waits for the peer to end the association.
-async fn tell(association: &Association, message: &Control, patience: Duration) {
-    if message.send(association).await.is_ok() {
-        end_of(association, patience).await;
-    }
-}
-
-/// Waits for the end of the association.
-async fn end_of(association: &Association, patience: Duration) {
-    let ended = async {
-        while let Ok(Some(_)) = association.recv().await {}
-        association.closed().await
+/// Answers a first message that begins no test.
+async fn refuse(association: Guarded, first: Control, patience: Duration) -> Option<Greeting> {
+    let (answer, patience) = match first {
+        // It measures the path MTU before it ends the association.
+        Control::Check { .. } => (
+            Control::Checked {
+                address: association.peer_addr()?,
+            },
+            patience,
+        ),
+        Control::Test { version: VERSION, .. } => (
+            Control::rejected("another test is running; try again later"),
+            FAREWELL,
+        ),
+        Control::Test { version, .. } => (
+            Control::rejected(format!(
+                "the client has version {version} of the protocol of tests, the server {VERSION}; update the older one"
+            )),
+            FAREWELL,
+        ),
+        _ => (Control::rejected(OTHER_PROGRAM), FAREWELL),
     };
-    let _ = timeout(patience, ended).await;
+    let peer = Peer {
+        control: &association,
+        role: Role::Client,
+        patience,
+    };
+    peer.tell(&answer).await;
+    None
 }
 
-fn silent(patience: Duration) -> Failure {
-    Failure::Work(format!(
-        "nothing was heard from the client for {} s",
-        patience.as_secs_f64()
-    ))
+/// Answers the questions for our clock until the measurement begins.
+async fn compare_clocks(peer: &Peer<'_>) -> Result<(i64, Basis), Failure> {
+    loop {
+        match peer.hear().await? {
+            Control::Clock { sent, received: None } => answer_clock(peer, sent).await?,
+            Control::Start { offset, error } => {
+                let basis = error.map_or(Basis::SameClock, |error| Basis::Estimated { error });
+                return Ok((offset, basis));
+            }
+            other => return Err(peer.unexpected(&other)),
+        }
+    }
 }
 
-fn out_of_turn() -> Failure {
-    Failure::work("the client does not follow the protocol of tests; is it anabranch of the same version?")
+async fn answer_clock(peer: &Peer<'_>, sent: u64) -> Result<(), Failure> {
+    let received = Some(clock::now());
+    peer.send(&Control::Clock { sent, received }).await
+}
+
+/// What the client is told of a failure.
+fn rejection(failure: &Failure) -> Control {
+    match failure {
+        Failure::Interrupted => Control::rejected("the server was interrupted"),
+        other => Control::rejected(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::meter::Count;
+    use super::super::session::amount;
+    use super::super::task::tests::example;
+    use super::*;
+    use crate::output::StreamAmount;
+
+    #[test]
+    fn server_prints_one_interval_per_second_at_most() {
+        let task = Task {
+            interval_seconds: 0.01,
+            ..example()
+        };
+        assert_eq!(interval_of(&task, false), Duration::from_secs(1));
+        assert_eq!(interval_of(&task, true), Duration::from_millis(10));
+    }
+
+    #[test]
+    fn intervals_are_kept_until_their_streams_and_paths_are_many() {
+        let mut kept = Kept::default();
+        let stream = StreamAmount {
+            socket: 1,
+            stream: 1,
+            amount: amount((0.0, 1.0), Count::default(), true),
+        };
+        let interval = IntervalReport {
+            sent: Some(vec![stream; MAX_KEPT / 5]),
+            received: Some(vec![stream; MAX_KEPT / 5]),
+            paths: Vec::new(),
+        };
+        for _ in 0..4 {
+            kept.push(interval.clone());
+        }
+        assert_eq!(kept.intervals.len(), 2);
+    }
 }
