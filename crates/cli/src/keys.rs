@@ -122,6 +122,11 @@ impl SenderKeys {
     pub(crate) const fn is_insecure(&self) -> bool {
         matches!(self, Self::Insecure)
     }
+
+    /// A warning if the secrets of these keys' sessions are written to a file.
+    pub(crate) fn key_log_warning(&self) -> Option<String> {
+        key_log_warning().filter(|_| !self.is_insecure())
+    }
 }
 
 /// The environment variable that names a file for the secrets of sessions, as browsers have it.

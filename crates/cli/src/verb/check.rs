@@ -34,6 +34,13 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     // It sends nothing that others must not read: any key will do if the receiver's is not known.
     let keys = sender_keys(arguments.insecure, arguments.key.as_deref(), &arguments.to)?;
+    if let Some(message) = keys.key_log_warning() {
+        reporter.report(&Event::Warning {
+            transfer: None,
+            path: None,
+            message: &message,
+        });
+    }
     let remotes = interrupt.or(resolve(&arguments.to)).await?;
     let locals = uplinks::locals(arguments.from.as_ref(), &remotes)?;
     let mut checks = JoinSet::new();

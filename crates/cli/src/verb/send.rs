@@ -51,8 +51,7 @@ pub(crate) async fn run(
     let keys = sender_keys(arguments.insecure, arguments.key.as_deref(), &arguments.to)?;
     let remotes = interrupt.or(resolve(&arguments.to)).await?;
     let Opened { sockets, warnings } = sockets(arguments.from.as_ref(), &remotes)?;
-    let key_log = keys::key_log_warning().filter(|_| !keys.is_insecure());
-    for text in warnings.iter().chain(&key_log) {
+    for text in warnings.iter().chain(&keys.key_log_warning()) {
         warn(text, &**reporter);
     }
     let log = arguments.log.as_deref();

@@ -362,6 +362,23 @@ fn record(frames: &mut Vec<u8>, ports: [u16; 2], datagram: &[u8]) {
 }
 
 #[test]
+fn check_says_that_its_secrets_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let secrets = folder.path().join("secrets.txt");
+    for (options, warns) in [(&[][..], true), (&["--insecure"], false)] {
+        let receiver = Receiver::start("127.0.0.1", options);
+        let mut command = anabranch();
+        command
+            .env("SSLKEYLOGFILE", &secrets)
+            .args(["check", &receiver.to]);
+        let checked = command.args(options).output().unwrap();
+        let errors = String::from_utf8(checked.stderr).unwrap();
+        assert_eq!(checked.status.code(), Some(0), "{errors}");
+        assert_eq!(errors.contains("SSLKEYLOGFILE is set"), warns, "{errors}");
+    }
+}
+
+#[test]
 fn capture_of_a_transfer_is_opened_by_its_keys() {
     let receiver = Receiver::start("127.0.0.1", &[]);
     let (key, server) = receiver.to.split_once('@').unwrap();

@@ -62,7 +62,7 @@ pub(super) async fn run(
             message,
         });
     };
-    for text in opened.warnings.iter().chain(&keys::key_log_warning()) {
+    for text in opened.warnings.iter().chain(&keys.key_log_warning()) {
         warn(text);
     }
     let keys = match keys {
