@@ -35,7 +35,7 @@ impl From<BindError> for Errno {
 impl From<ConnectError> for Errno {
     fn from(error: ConnectError) -> Self {
         match error {
-            ConnectError::Refused | ConnectError::Failed(CloseReason::AbortedByPeer(_)) => {
+            ConnectError::Refused | ConnectError::Failed(CloseReason::AbortedByPeer { .. }) => {
                 Self(libc::ECONNREFUSED)
             }
             ConnectError::NoAnswer => Self(libc::ETIMEDOUT),

@@ -138,7 +138,7 @@ impl Core for Ours {
     fn ending(&self) -> Option<Ending> {
         Some(match self.closed.as_ref()? {
             CloseReason::Finished => Ending::Finished,
-            CloseReason::Aborted | CloseReason::AbortedByPeer(_) => Ending::Aborted,
+            CloseReason::Aborted | CloseReason::AbortedByPeer { .. } => Ending::Aborted,
             reason => Ending::Failed(reason.to_string()),
         })
     }

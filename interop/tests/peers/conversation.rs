@@ -511,7 +511,7 @@ impl App {
         let as_planned = match self.end {
             End::WeShutDown | End::PeerShutsDown => closed == Some(&CloseReason::Finished),
             End::WeAbort => closed == Some(&CloseReason::Aborted),
-            End::PeerAborts => matches!(closed, Some(CloseReason::AbortedByPeer(_))),
+            End::PeerAborts => matches!(closed, Some(CloseReason::AbortedByPeer { .. })),
         };
         assert!(as_planned, "{closed:?}");
     }

@@ -128,7 +128,10 @@ impl State {
     fn on_session_end(&mut self, channel: ChannelId, end: SessionEnd, wakings: &mut Wakings) {
         let reason = match &end {
             SessionEnd::Failed(error) => CloseReason::PeerViolation(error.to_string()),
-            SessionEnd::Reset => CloseReason::AbortedByPeer("it has lost the keys of the session".to_owned()),
+            SessionEnd::Reset => CloseReason::AbortedByPeer {
+                causes: "it has lost the keys of the session".to_owned(),
+                reason: None,
+            },
             SessionEnd::IntegrityLimit => CloseReason::Aborted,
         };
         if let (SessionEnd::Failed(error), Some(attempt)) = (end, self.channels.attempts.get_mut(&channel)) {

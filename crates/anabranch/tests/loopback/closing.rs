@@ -77,7 +77,7 @@ async fn an_abort_is_seen_by_both_sides() {
             panic!("all messages are short");
         };
         assert!(
-            matches!(&reason, CloseReason::AbortedByPeer(text) if text.contains("enough")),
+            matches!(&reason, CloseReason::AbortedByPeer { reason: Some(text), .. } if text == "enough"),
             "{reason}"
         );
         assert_eq!(
@@ -174,7 +174,10 @@ async fn the_accept_queue_is_limited() {
         let first = client.connect(&addresses[..]).await.unwrap();
         let second = client.connect(&addresses[..]).await;
         assert!(
-            matches!(second, Err(ConnectError::Failed(CloseReason::AbortedByPeer(_)))),
+            matches!(
+                second,
+                Err(ConnectError::Failed(CloseReason::AbortedByPeer { .. }))
+            ),
             "{second:?}"
         );
         let accepted = server.accept().await.unwrap();

@@ -155,7 +155,7 @@ async fn association_dropped_in_the_middle_of_a_message_is_aborted() {
         drop(alice);
         let end = bob.recv().await;
         assert!(
-            matches!(end, Err(RecvError::Closed(CloseReason::AbortedByPeer(_)))),
+            matches!(end, Err(RecvError::Closed(CloseReason::AbortedByPeer { .. }))),
             "{end:?}"
         );
     })

@@ -13,7 +13,7 @@ use super::tree_path::BadPath;
 use crate::output::bytes_text;
 
 /// How the reason of an ABORT begins if another attempt would end in the same way.
-pub(crate) const FINAL: &str = "final: ";
+const FINAL: &str = "final: ";
 
 /// How a peer broke the transfer protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
@@ -251,7 +251,7 @@ impl StoreError {
 pub(crate) enum Lost {
     #[error("nothing was heard from the peer for {} s; is its program still running, are the paths up?", .0.as_secs_f64())]
     Silent(Duration),
-    #[error("the peer gave up: {}", or_no_reason(.0))]
+    #[error("the peer gave up: {0}")]
     Aborted(String),
     #[error("the peer gave up for good: {0}")]
     Refused(String),
@@ -271,28 +271,26 @@ impl Lost {
     }
 }
 
-fn or_no_reason(reason: &str) -> &str {
-    if reason.is_empty() {
-        "it gave no reason"
-    } else {
-        reason
+/// Why an association ended, in the words of the peer's application if it gave any; it says there whether a sender may try again.
+pub(crate) fn told_end(reason: &CloseReason) -> String {
+    match reason {
+        CloseReason::AbortedByPeer {
+            reason: Some(text), ..
+        } => text.strip_prefix(FINAL).unwrap_or(text).to_owned(),
+        other => other.to_string(),
     }
-}
-
-/// The reason of an ABORT by a peer that refuses every further attempt. In the text of an ABORT, the reason of an application is between
-/// quotation marks, behind the name of its error cause.
-fn final_reason(text: &str) -> Option<&str> {
-    let (_, reason) = text.split_once('"')?;
-    reason.strip_prefix(FINAL)?.strip_suffix('"')
 }
 
 impl From<CloseReason> for Lost {
     fn from(reason: CloseReason) -> Self {
         match reason {
-            CloseReason::AbortedByPeer(text) => match final_reason(&text) {
-                Some(reason) => Self::Refused(reason.to_owned()),
-                None => Self::Aborted(text),
-            },
+            CloseReason::AbortedByPeer { causes, reason } => {
+                let told = reason.unwrap_or(causes);
+                match told.strip_prefix(FINAL) {
+                    Some(reason) => Self::Refused(reason.to_owned()),
+                    None => Self::Aborted(told),
+                }
+            }
             CloseReason::Finished => Self::Ended,
             other => Self::Broken(other),
         }
@@ -315,5 +313,30 @@ impl From<SendError> for Lost {
             SendError::Closed(reason) => reason.into(),
             _ => Self::Ended,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn aborted(causes: &str, reason: Option<&str>) -> CloseReason {
+        CloseReason::AbortedByPeer {
+            causes: causes.to_owned(),
+            reason: reason.map(ToOwned::to_owned),
+        }
+    }
+
+    #[test]
+    fn final_reason_of_a_peer_is_told_without_its_mark() {
+        let lost = |end: CloseReason| Lost::from(end).to_string();
+        let refused = aborted("user abort \"final: zu gro\\xc3\\x9f\"", Some("final: zu groß"));
+        assert_eq!(told_end(&refused), "zu groß");
+        assert_eq!(lost(refused), "the peer gave up for good: zu groß");
+        let gone = aborted("user abort \"interrupted\"", Some("interrupted"));
+        assert_eq!(lost(gone), "the peer gave up: interrupted");
+        // Only an application refuses further attempts.
+        let broken = aborted("protocol violation \"final: \"", None);
+        assert_eq!(lost(broken), "the peer gave up: protocol violation \"final: \"");
     }
 }

@@ -23,7 +23,7 @@ mod writer;
 
 pub(crate) use digest::{Digest, Hasher};
 pub(crate) use entry::Kind;
-pub(crate) use error::{FINAL, ReceiveFailure};
+pub(crate) use error::{ReceiveFailure, told_end};
 pub(crate) use file_name::is_invisible;
 pub(crate) use pace::Pace;
 pub(crate) use piece::LONGEST_MESSAGE;

@@ -86,7 +86,7 @@ impl Peer {
 
     pub(crate) async fn reason_of_the_end(&self) -> String {
         match self.association.closed().await {
-            CloseReason::AbortedByPeer(reason) => reason,
+            CloseReason::AbortedByPeer { causes, .. } => causes,
             other => panic!("ended otherwise: {other}"),
         }
     }

@@ -68,18 +68,22 @@ pub(crate) fn aborted_by_peer(state: &State, abort: &Abort<'_>) -> Option<CloseR
     if abort.tag_reflected && matches!(state, State::ShutdownAckSent(..)) {
         return Some(CloseReason::Finished);
     }
-    let mut error = PeerError::default();
+    let (mut error, mut reason) = (PeerError::default(), None);
     for cause in abort.causes.iter().flatten().take(MAX_CAUSES) {
-        match cause.decode() {
+        let cause = cause.decode();
+        if let Ok(Cause::UserInitiatedAbort(text)) = &cause {
+            reason = reason.or_else(|| PeerError::said(text));
+        }
+        match cause {
             Ok(cause) => error.add(&cause),
             Err(malformed) => error.add(&malformed),
         }
     }
-    let text = error.finish();
-    let text = if text.is_empty() {
+    let causes = error.finish();
+    let causes = if causes.is_empty() {
         String::from("no reason given")
     } else {
-        text
+        causes
     };
-    Some(CloseReason::AbortedByPeer(text))
+    Some(CloseReason::AbortedByPeer { causes, reason })
 }

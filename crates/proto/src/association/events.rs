@@ -102,8 +102,13 @@ pub enum CloseReason {
     #[error("aborted by this side")]
     Aborted,
     /// Aborted by the peer.
-    #[error("aborted by the peer: {0}")]
-    AbortedByPeer(String),
+    #[error("aborted by the peer: {causes}")]
+    AbortedByPeer {
+        /// All error causes as text (RFC 9260 §3.3.10), at most 256 bytes.
+        causes: String,
+        /// What the peer's application said: the Upper Layer Abort Reason (RFC 9260 §3.3.10.12), at most 256 bytes.
+        reason: Option<String>,
+    },
     /// No program listens at any address of the peer, as ICMP messages say.
     #[error("no program listens at the address of the peer")]
     Refused,

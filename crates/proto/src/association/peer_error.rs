@@ -19,6 +19,14 @@ impl PeerError {
         error.finish()
     }
 
+    /// What an application gave as its reason, if that is any text.
+    pub(crate) fn said(reason: &[u8]) -> Option<String> {
+        let mut error = Self::default();
+        // An error means that the text is full.
+        let _ = error.write_str(&String::from_utf8_lossy(reason));
+        Some(error.finish()).filter(|text| !text.is_empty())
+    }
+
     pub(crate) fn add(&mut self, cause: &impl fmt::Display) {
         let separator = if self.text.is_empty() { "" } else { ", " };
         // An error means that the text is full.
@@ -56,5 +64,13 @@ mod tests {
         let text = error.finish();
         assert!(text.starts_with("too late, …") && text.ends_with('…'), "{text}");
         assert!((MAX_LENGTH - 2..=MAX_LENGTH).contains(&text.len()));
+    }
+
+    #[test]
+    fn reason_of_an_application_is_its_text_or_absent() {
+        assert_eq!(PeerError::said("zu spät".as_bytes()).as_deref(), Some("zu spät"));
+        assert_eq!(PeerError::said(b""), None);
+        let long = PeerError::said("…".repeat(MAX_LENGTH).as_bytes());
+        assert_eq!(long.map(|text| text.len()), Some(MAX_LENGTH / 3 * 3));
     }
 }

@@ -162,7 +162,7 @@ impl ExpectedTerminations {
             }
             CloseReason::ShutdownTimeout => self.shut_down && (self.is_slow || self.was_impaired),
             // The other side's reason is checked separately.
-            CloseReason::AbortedByPeer(_) => other.is_some() || self.was_cut_off() || self.restarted,
+            CloseReason::AbortedByPeer { .. } => other.is_some() || self.was_cut_off() || self.restarted,
             _ => false,
         }
     }

@@ -106,7 +106,7 @@ mod address_camping {
         forger.send_bytes_from(bystander(1), &abort);
         assert!(matches!(
             forger.close_reason(),
-            Some(CloseReason::AbortedByPeer(_))
+            Some(CloseReason::AbortedByPeer { .. })
         ));
         let call = forger.packet(VerificationTag::ZERO, &[&Forger::init()]);
         let answer = forger.send_bytes_from(bystander(1), &call);

@@ -144,7 +144,7 @@ fn refused_connect_fails_at_once() {
     pair.run_for(ms(50));
     assert!(matches!(
         pair.alice().close_reason(),
-        Some(CloseReason::AbortedByPeer(_))
+        Some(CloseReason::AbortedByPeer { .. })
     ));
     assert_eq!(pair.bob().associations(), 0);
 }

@@ -643,7 +643,7 @@ mod association {
             causes: causes(),
         };
         forger.send(forger.tag(), &[&abort]);
-        let Some(CloseReason::AbortedByPeer(error)) = forger.close_reason() else {
+        let Some(CloseReason::AbortedByPeer { causes: error, .. }) = forger.close_reason() else {
             panic!("{:?}", forger.events().len())
         };
         assert!(error.starts_with("protocol violation") && error.len() == 256);

@@ -272,7 +272,7 @@ impl SoakHost {
             // T5-shutdown-guard expires if impairments delay the shutdown for too long.
             CloseReason::Aborted | CloseReason::ShutdownTimeout if calls => self.totals.aborted += 1,
             // If the ABORT is lost, the peer turns out to be unreachable.
-            CloseReason::AbortedByPeer(_) | CloseReason::PeerUnreachable if !calls => {
+            CloseReason::AbortedByPeer { .. } | CloseReason::PeerUnreachable if !calls => {
                 self.totals.aborted += 1;
             }
             _ => panic!("at {now}: {id:?} ended without a cause: {reason}"),

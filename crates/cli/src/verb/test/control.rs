@@ -4,14 +4,14 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use anabranch::{Association, Message, ReceivedMessage, StreamId};
+use anabranch::{Association, Message, ReceivedMessage, RecvError, SendError, StreamId};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use super::figures::Figures;
 use super::task::Task;
 use crate::failure::Failure;
-use crate::transfer::FINAL;
+use crate::transfer::told_end;
 
 /// Version of the protocol of this program.
 pub(super) const VERSION: u32 = 1;
@@ -138,7 +138,10 @@ impl Peer<'_> {
         let text = serde_json::to_vec(message).expect("invariant: control messages have string keys only");
         let sent = timeout(self.patience, self.control.send(Message::new(CONTROL, text))).await;
         let sent = sent.map_err(|_| self.failed("reads nothing any more"))?;
-        sent.map(drop).map_err(|error| self.lost(&error))
+        sent.map(drop).map_err(|error| match error {
+            SendError::Closed(reason) => self.lost(&told_end(&reason)),
+            other => self.lost(&other),
+        })
     }
 
     /// The next control message. Cancel safe.
@@ -147,7 +150,10 @@ impl Peer<'_> {
     ///
     /// The association has ended, or the message is not one.
     pub(super) async fn next(&self) -> Result<Control, Failure> {
-        let message = self.control.recv().await.map_err(|error| self.lost(&error))?;
+        let message = self.control.recv().await.map_err(|error| match error {
+            RecvError::Closed(reason) => self.lost(&told_end(&reason)),
+            other => self.lost(&other),
+        })?;
         let message = message.ok_or_else(|| self.lost(&"it is over"))?;
         Control::parse(&message)
             .map_err(|error| self.failed(&format!("does not follow the protocol of tests: {error}")))
@@ -200,9 +206,7 @@ impl Peer<'_> {
         Failure::Work(format!("the {} {what}", self.role))
     }
 
-    fn lost(&self, error: &dyn fmt::Display) -> Failure {
-        // A receiver of files says so to senders that would retry.
-        let reason = error.to_string().replace(FINAL, "");
+    fn lost(&self, reason: &dyn fmt::Display) -> Failure {
         let hint = match self.role {
             Role::Client => "",
             Role::Server => "; does `anabranch test --server` run there?",

@@ -125,7 +125,7 @@ fn ended_association_keeps_only_deliverable_data() {
         causes: Vec::new(),
     };
     deliver(&mut endpoint, START, peer(10), tag, &abort);
-    let closed = |event: &Event| matches!(event, Event::Closed(CloseReason::AbortedByPeer(_)));
+    let closed = |event: &Event| matches!(event, Event::Closed(CloseReason::AbortedByPeer { .. }));
     assert!(events(&mut endpoint).iter().any(closed));
     assert!(endpoint.receive_memory() < 1_000, "{}", endpoint.receive_memory());
     let id = endpoint.associations().map(Association::id).next().expect("one");
