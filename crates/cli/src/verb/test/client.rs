@@ -15,7 +15,7 @@ use super::histogram::Histogram;
 use super::report::{Measured, headline, start_of};
 use super::session::Session;
 use super::task::Task;
-use super::{FAREWELL, association_config};
+use super::{FAREWELL, REPORT, association_config};
 use crate::arguments::TestArguments;
 use crate::failure::Failure;
 use crate::first_use::Meeting;
@@ -31,9 +31,6 @@ const COMPARISONS: usize = 10;
 
 /// Interval of the exchanges that measure round-trip times.
 const ECHO: Duration = Duration::from_millis(100);
-
-/// How long the server may take to report.
-const REPORT: Duration = Duration::from_secs(5);
 
 /// Number of associations that are set up at once. Each takes several round trips.
 const AT_ONCE: usize = 16;

@@ -38,6 +38,9 @@ use crate::settings::Settings;
 /// Default port, of `recv` too: firewalls that let transfers through let tests through.
 const PORT: u16 = 9899;
 
+/// How long the results of the server may take to arrive.
+const REPORT: Duration = Duration::from_secs(5);
+
 /// How long an end waits for the other to end an association.
 const FAREWELL: Duration = Duration::from_secs(1);
 

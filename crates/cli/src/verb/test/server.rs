@@ -17,7 +17,7 @@ use super::figures::Figures;
 use super::report::{Measured, headline, start_of};
 use super::session::Session;
 use super::task::Task;
-use super::{FAREWELL, PORT, association_config};
+use super::{FAREWELL, PORT, REPORT, association_config};
 use crate::arguments::TestArguments;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -278,7 +278,7 @@ impl Server<'_> {
         };
         self.reporter.report(&Event::Test(&measured.report()));
         // The client ends the association when it has the results; those that carry data end with the session.
-        peer.end(FAREWELL).await;
+        peer.end(if result.is_ok() { REPORT } else { FAREWELL }).await;
         result
     }
 
