@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use anabranch::PolicyRecipe;
 
 use crate::errno::Errno;
+use crate::ffi::privileges;
 
 /// Where SCTP ports are in UDP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +56,7 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// The environment of this process.
+    /// The environment of this process; an empty one if that is of somebody with fewer privileges.
     ///
     /// # Errors
     ///
@@ -63,8 +64,9 @@ impl Environment {
     pub(crate) fn current() -> Result<&'static Self, Errno> {
         static CURRENT: OnceLock<Option<Environment>> = OnceLock::new();
         let current = CURRENT.get_or_init(|| {
+            let is_ignored = privileges::exceed_those_of_the_starter();
             let value = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-            Self::read(value)
+            Self::read(|name| value(name).filter(|_| !is_ignored))
                 .inspect_err(|error| eprintln!("anabranch: no SCTP sockets: {error}"))
                 .ok()
         });

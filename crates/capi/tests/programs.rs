@@ -6,6 +6,7 @@
 #[path = "unmodified/harness.rs"]
 mod harness;
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -321,6 +322,50 @@ fn static_program_has_several_addresses() {
 #[test]
 fn calls_of_a_static_program_that_would_be_missed_fail_clearly() {
     supervised_case("supervised", "refusals");
+}
+
+/// Gives a program another group than ours, which it gets when it is run. Only root can; others skip the test, except in CI.
+fn gains_group(binary: &Path) -> bool {
+    let changed = std::os::unix::fs::chown(binary, None, Some(65_534));
+    if let Err(error) = changed {
+        assert!(std::env::var_os("CI").is_none(), "{error}");
+        eprintln!("skipped: a set-group-ID program needs root");
+        return false;
+    }
+    std::fs::set_permissions(binary, std::fs::Permissions::from_mode(0o2755)).unwrap();
+    true
+}
+
+#[test]
+fn environment_does_not_command_a_set_group_id_program() {
+    let folder = library().parent().unwrap().display().to_string();
+    let linked = [
+        format!("-L{folder}"),
+        format!("-Wl,-rpath,{folder}"),
+        "-lanabranch_sctp".to_owned(),
+    ];
+    let linked = linked.each_ref().map(String::as_str);
+    let Some((folder, binary)) = compile("privileged", &linked) else {
+        return;
+    };
+    let statistics = folder.path().join("statistics");
+    let said = |variable: &str, value: &Path| {
+        let mut program = Command::new("timeout");
+        program.arg("60").arg(&binary);
+        program.args(["/bin/echo", "echo", "was taken over"]);
+        let ran = program.env(variable, value).output().unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+        String::from_utf8(ran.stdout).unwrap()
+    };
+    let nothing = Path::new("");
+    assert_eq!(said("ANABRANCH_SUPERVISE", nothing), "was taken over\n");
+    assert_eq!(said("ANABRANCH_STATISTICS", &statistics), "was run\n");
+    assert!(std::fs::remove_file(&statistics).is_ok());
+    if gains_group(&binary) {
+        assert_eq!(said("ANABRANCH_SUPERVISE", nothing), "was run\n");
+        assert_eq!(said("ANABRANCH_STATISTICS", &statistics), "was run\n");
+        assert!(!statistics.exists());
+    }
 }
 
 #[test]

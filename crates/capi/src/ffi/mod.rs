@@ -17,6 +17,7 @@ mod memory;
 mod next;
 #[cfg(not(any(test, feature = "fuzzing")))]
 mod options;
+pub(crate) mod privileges;
 #[cfg(not(any(test, feature = "fuzzing")))]
 mod sctp;
 pub(crate) mod seccomp;

@@ -278,5 +278,8 @@ static START: extern "C" fn() = start;
 
 #[cfg(not(any(test, feature = "fuzzing")))]
 extern "C" fn start() {
-    crate::supervise::start();
+    // The library may be linked into such a program, where the variable would have it run any other one.
+    if !super::privileges::exceed_those_of_the_starter() {
+        crate::supervise::start();
+    }
 }

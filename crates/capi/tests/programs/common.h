@@ -137,7 +137,7 @@ struct test_case {
   void (*run)(void);
 };
 
-static int run_case(int count, char **arguments, const struct test_case *cases) {
+static __attribute__((unused)) int run_case(int count, char **arguments, const struct test_case *cases) {
   for (; count == 2 && cases->name; cases++) {
     if (strcmp(arguments[1], cases->name) == 0) {
       cases->run();
