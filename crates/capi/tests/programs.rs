@@ -324,6 +324,23 @@ fn calls_of_a_static_program_that_would_be_missed_fail_clearly() {
     supervised_case("supervised", "refusals");
 }
 
+/// As in a container that denies `pidfd_getfd`.
+#[test]
+fn program_is_not_run_if_its_descriptors_cannot_be_fetched() {
+    let (Some((_one, denied)), Some((_other, program))) =
+        (compile("denied", &[]), compile("supervised", &["-static"]))
+    else {
+        return;
+    };
+    let supervised = supervised(&program, ["blocking"]);
+    let mut command = Command::new(denied);
+    command.arg(supervised.get_program()).args(supervised.get_args());
+    let ran = command.output().unwrap();
+    let errors = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(126), "{errors}");
+    assert!(errors.contains("cannot be fetched"), "{errors}");
+}
+
 /// Gives a program another group than ours, which it gets when it is run. Only root can; others skip the test, except in CI.
 fn gains_group(binary: &Path) -> bool {
     let changed = std::os::unix::fs::chown(binary, None, Some(65_534));

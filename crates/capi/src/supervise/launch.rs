@@ -75,9 +75,10 @@ fn launch(mut command: Command, blocked: Blocked) -> io::Result<(u32, Listener)>
         told.read_exact(&mut numbers)?;
         let [process, listener] = [&numbers[..4], &numbers[4..]]
             .map(|number| number.first_chunk().copied().map_or(0, i32::from_ne_bytes));
-        let listener = fetch(process, listener)?;
-        go.write_all(&[0])?;
-        Ok(Listener::new(listener))
+        let listener = fetch(process, listener);
+        // After a failure too: the child has a copy of this end, so it would not see that it is closed.
+        go.write_all(&[listener.is_ok().into()])?;
+        Ok(Listener::new(listener?))
     });
     let (tell, wait) = (OwnedFd::from(tell), OwnedFd::from(wait));
     seccomp::filtered(
@@ -91,8 +92,10 @@ fn launch(mut command: Command, blocked: Blocked) -> io::Result<(u32, Listener)>
             numbers[..4].copy_from_slice(&own.to_ne_bytes());
             numbers[4..].copy_from_slice(&listener.to_ne_bytes());
             rustix::io::write(&tell, &numbers)?;
-            match rustix::io::read(&wait, &mut [0; 1][..])? {
-                1 => Ok(()),
+            let mut begins = [0];
+            rustix::io::read(&wait, &mut begins[..])?;
+            match begins {
+                [1] => Ok(()),
                 _ => Err(io::ErrorKind::PermissionDenied.into()),
             }
         },
@@ -101,19 +104,23 @@ fn launch(mut command: Command, blocked: Blocked) -> io::Result<(u32, Listener)>
     // The child has copies of these: without them, the thread would wait forever after a failure.
     drop(command);
     let listener = getter.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
-    let child = spawned?;
-    Ok((child.id(), listener?))
+    match (spawned, listener) {
+        (Ok(child), Ok(listener)) => Ok((child.id(), listener)),
+        // The child has failed before it had a listener.
+        (Err(error), Err(missing)) if missing.kind() == io::ErrorKind::UnexpectedEof => Err(error),
+        (_, Err(error)) | (Err(error), Ok(_)) => Err(error),
+    }
 }
 
 /// A descriptor of another process.
 fn fetch(process: i32, number: RawFd) -> io::Result<OwnedFd> {
     let process = Pid::from_raw(process).ok_or(io::ErrorKind::InvalidData)?;
     let handle = rustix::process::pidfd_open(process, PidfdFlags::empty())?;
-    Ok(rustix::process::pidfd_getfd(
-        &handle,
-        number,
-        PidfdGetfdFlags::empty(),
-    )?)
+    let fetched = rustix::process::pidfd_getfd(&handle, number, PidfdGetfdFlags::empty());
+    fetched.map_err(|error| {
+        let error = io::Error::from(error);
+        io::Error::new(error.kind(), format!("its descriptors cannot be fetched: {error}"))
+    })
 }
 
 /// Waits until all processes of the program have ended; returns the status of the first.
