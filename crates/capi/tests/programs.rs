@@ -6,9 +6,10 @@
 #[path = "unmodified/harness.rs"]
 mod harness;
 
+use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use harness::{has, library, supervised};
 use tempfile::TempDir;
@@ -339,6 +340,24 @@ fn program_is_not_run_if_its_descriptors_cannot_be_fetched() {
     let errors = String::from_utf8_lossy(&ran.stderr);
     assert_eq!(ran.status.code(), Some(126), "{errors}");
     assert!(errors.contains("cannot be fetched"), "{errors}");
+}
+
+/// A child that the supervisor has from the shell before it, and that lives as long as the input of the test.
+#[test]
+fn supervisor_ends_with_the_program_and_not_with_its_other_children() {
+    let Some((_folder, binary)) = compile("supervised", &["-static"]) else {
+        return;
+    };
+    let supervised = supervised(&binary, ["forked"]);
+    let arguments: Vec<&OsStr> = supervised.get_args().collect();
+    let (limits, program) = arguments.split_at(2);
+    let shell = "exec 3<&0; cat <&3 >/dev/null 2>&1 & exec \"$@\"";
+    let mut command = Command::new(supervised.get_program());
+    command.args(limits).args(["sh", "-c", shell, "sh"]).args(program);
+    let mut ran = command.stdin(Stdio::piped()).spawn().unwrap();
+    let input = ran.stdin.take();
+    assert!(ran.wait().unwrap().success());
+    drop(input);
 }
 
 /// Gives a program another group than ours, which it gets when it is run. Only root can; others skip the test, except in CI.

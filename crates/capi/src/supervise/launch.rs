@@ -5,6 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Command, ExitStatus};
+use std::sync::mpsc::{self, Sender};
 
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, WaitOptions};
 
@@ -35,7 +36,7 @@ pub(crate) fn start() {
 
 /// Runs a program, whose first argument is its name; returns its exit code.
 fn run(program: &OsStr, arguments: &[OsString], preload: &OsStr) -> io::Result<i32> {
-    // Orphans of the program become children of this process, which so learns when the last one has ended.
+    // Orphans of the program become children of this process, below which all processes of the program are so.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let blocked = seccomp::hold_signals();
     let mut command = Command::new(program);
@@ -49,16 +50,11 @@ fn run(program: &OsStr, arguments: &[OsString], preload: &OsStr) -> io::Result<i
         command.env(PRELOAD, preload);
     }
     let (child, listener) = launch(command, blocked)?;
-    let (ended, mut tell) = io::pipe()?;
-    let reaper = std::thread::spawn(move || {
-        let status = reap(child);
-        let _ = tell.write_all(&[0]);
-        status
-    });
+    let (tell, status) = mpsc::channel();
+    std::thread::spawn(move || reap(child, &tell));
     std::thread::spawn(move || seccomp::forward(child));
-    Supervisor::new(listener).run(&ended.into());
-    let status = reaper.join().ok().flatten();
-    Ok(status.map_or(NOT_RUN, |status| {
+    Supervisor::new(listener).run();
+    Ok(status.recv().map_or(NOT_RUN, |status| {
         status
             .code()
             .or_else(|| status.signal().map(|signal| 128 + signal))
@@ -123,18 +119,16 @@ fn fetch(process: i32, number: RawFd) -> io::Result<OwnedFd> {
     })
 }
 
-/// Waits until all processes of the program have ended; returns the status of the first.
-fn reap(first: u32) -> Option<ExitStatus> {
-    let mut status = None;
+/// Waits for all children, and tells of the end of the first. Others than the program's may live for ever: a shell that was replaced by
+/// this process may have started some.
+fn reap(first: u32, tell: &Sender<ExitStatus>) {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
-            Ok(Some((process, ended))) => {
-                if process.as_raw_nonzero().get().cast_unsigned() == first {
-                    status = Some(ExitStatus::from_raw(ended.as_raw()));
-                }
+            Ok(Some((process, ended))) if process.as_raw_nonzero().get().cast_unsigned() == first => {
+                let _ = tell.send(ExitStatus::from_raw(ended.as_raw()));
             }
-            Err(rustix::io::Errno::INTR) | Ok(None) => {}
-            Err(_) => return status,
+            Err(rustix::io::Errno::INTR) | Ok(_) => {}
+            Err(_) => return,
         }
     }
 }

@@ -113,29 +113,28 @@ impl Supervisor {
         }
     }
 
-    /// Answers calls until all processes of the program have ended, of which `ended` tells.
-    fn run(&mut self, ended: &OwnedFd) {
+    /// Answers calls until all processes of the program have ended.
+    fn run(&mut self) {
         let mut swept = Instant::now();
         loop {
-            let mut watched = vec![
-                PollFd::new(&self.listener, PollFlags::IN),
-                PollFd::new(ended, PollFlags::IN),
-            ];
+            let mut watched = vec![PollFd::new(&self.listener, PollFlags::IN)];
             let waiting = self.pending.iter();
             watched
                 .extend(waiting.map(|call| PollFd::from_borrowed_fd(call.socket.descriptor(), call.events)));
             let is_idle = self.sockets.is_empty() && self.pending.is_empty();
             let limit = Timespec::try_from(TICK).ok().filter(|_| !is_idle);
             let _ = poll(&mut watched, limit.as_ref());
-            let has_call = watched[0].revents().contains(PollFlags::IN);
+            let calls = watched[0].revents();
             let ready: Vec<bool> = watched[1..].iter().map(|fd| !fd.revents().is_empty()).collect();
             drop(watched);
-            let Some((false, ready)) = ready.split_first() else {
+            self.retry(&ready);
+            if calls.contains(PollFlags::IN) {
+                if let Ok(notification) = self.listener.receive() {
+                    self.handle(notification);
+                }
+            } else if calls.contains(PollFlags::HUP) {
+                // No process has the filter any more.
                 return self.sockets.close_all();
-            };
-            self.retry(ready);
-            if has_call && let Ok(notification) = self.listener.receive() {
-                self.handle(notification);
             }
             if swept.elapsed() >= TICK {
                 swept = Instant::now();
