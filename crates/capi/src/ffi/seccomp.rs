@@ -10,6 +10,8 @@ use libc::{
     c_int, c_ulong, iovec, seccomp_notif, seccomp_notif_addfd, seccomp_notif_resp, sock_filter, sock_fprog,
 };
 
+use rustix::process::Signal;
+
 use crate::errno::Errno;
 
 /// A system call of the program, which waits for its answer.
@@ -255,17 +257,16 @@ pub(crate) fn hold_signals() -> Blocked {
     }
 }
 
-/// Passes signals on to a process, forever. The terminal sends its own to all processes that it has, so these are not passed on.
-pub(crate) fn forward(to: u32) {
+/// Passes signals on, forever. The terminal sends its own to all processes that it has, so these are not passed on.
+pub(crate) fn forward(pass_on: impl Fn(Signal)) {
     let set = forwarded();
     loop {
         // SAFETY: the structure consists of numbers.
         let mut about: libc::siginfo_t = unsafe { std::mem::zeroed() };
         // SAFETY: the set is initialized, and the structure is writable.
         let signal = unsafe { libc::sigwaitinfo(&raw const set, &raw mut about) };
-        if signal > 0 && about.si_code <= libc::SI_USER {
-            // SAFETY: no pointers.
-            unsafe { libc::kill(to.cast_signed(), signal) };
+        if about.si_code <= libc::SI_USER {
+            Signal::from_named_raw(signal).into_iter().for_each(&pass_on);
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Sender};
 
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, WaitOptions};
 
-use super::{Supervisor, filter};
+use super::{Supervisor, filter, sockets};
 use crate::ffi::seccomp::{self, Blocked, Listener};
 
 /// Set by `anabranch run`: the value of `LD_PRELOAD` for the program.
@@ -51,8 +51,10 @@ fn run(program: &OsStr, arguments: &[OsString], preload: &OsStr) -> io::Result<i
     }
     let (child, listener) = launch(command, blocked)?;
     let (tell, status) = mpsc::channel();
+    // Before it can be reaped: its number may belong to another process afterwards.
+    let first = handle(child.cast_signed())?;
     std::thread::spawn(move || reap(child, &tell));
-    std::thread::spawn(move || seccomp::forward(child));
+    std::thread::spawn(move || seccomp::forward(|signal| pass_on(&first, signal)));
     Supervisor::new(listener).run();
     Ok(status.recv().map_or(NOT_RUN, |status| {
         status
@@ -108,11 +110,26 @@ fn launch(mut command: Command, blocked: Blocked) -> io::Result<(u32, Listener)>
     }
 }
 
+/// A process, also when another one has its number.
+fn handle(process: i32) -> io::Result<OwnedFd> {
+    let process = Pid::from_raw(process).ok_or(io::ErrorKind::InvalidData)?;
+    Ok(rustix::process::pidfd_open(process, PidfdFlags::empty())?)
+}
+
+/// Passes a signal on to the program's first process, or to all others after its end.
+fn pass_on(first: &OwnedFd, signal: Signal) {
+    if rustix::process::pidfd_send_signal(first, signal) != Err(rustix::io::Errno::SRCH) {
+        return;
+    }
+    let others = sockets::descendants().into_iter();
+    for process in others.filter_map(|process| Pid::from_raw(process.cast_signed())) {
+        let _ = rustix::process::kill_process(process, signal);
+    }
+}
+
 /// A descriptor of another process.
 fn fetch(process: i32, number: RawFd) -> io::Result<OwnedFd> {
-    let process = Pid::from_raw(process).ok_or(io::ErrorKind::InvalidData)?;
-    let handle = rustix::process::pidfd_open(process, PidfdFlags::empty())?;
-    let fetched = rustix::process::pidfd_getfd(&handle, number, PidfdGetfdFlags::empty());
+    let fetched = rustix::process::pidfd_getfd(handle(process)?, number, PidfdGetfdFlags::empty());
     fetched.map_err(|error| {
         let error = io::Error::from(error);
         io::Error::new(error.kind(), format!("its descriptors cannot be fetched: {error}"))

@@ -162,7 +162,7 @@ pub(super) fn signal(thread: u32, signal: Signal) {
 }
 
 /// All processes below this one.
-fn descendants() -> Vec<u32> {
+pub(super) fn descendants() -> Vec<u32> {
     let mut found: Vec<u32> = Vec::new();
     let mut at = 0;
     let mut process = std::process::id();
