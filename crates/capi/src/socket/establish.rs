@@ -340,10 +340,14 @@ impl Socket {
         Ok(member)
     }
 
-    /// An association of the one-to-one style is established.
+    /// An association is established. In the one-to-many style, the driver must not wait for the phase: who begins an association holds it
+    /// while it awaits a turn of the driver.
     pub(super) fn set_connected(&self) {
+        if self.style == Style::OneToMany {
+            return;
+        }
         let mut phase = lock(&self.phase);
-        if self.style == Style::OneToOne && !matches!(*phase, Phase::Closed) {
+        if !matches!(*phase, Phase::Closed) {
             *phase = Phase::Connected;
         }
     }

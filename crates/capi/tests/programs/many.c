@@ -307,9 +307,44 @@ static void thousands(void) {
   CHECK(all == N * N);
 }
 
+static struct sockaddr_in middle;
+static volatile int over;
+
+static void *connect_and_abort(void *unused) {
+  struct linger off = {.l_onoff = 1};
+  (void)unused;
+  while (!over) {
+    int fd = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+    CHECK(setsockopt(fd, SOL_SOCKET, SO_LINGER, &off, sizeof off) == 0);
+    /* It may be refused, if it has the port of one before. */
+    connect(fd, (struct sockaddr *)&middle, sizeof middle);
+    CHECK(close(fd) == 0);
+  }
+  return NULL;
+}
+
+/* An association is set up anew at once after its end, while other peers connect to the same socket. */
+static void anew(void) {
+  pthread_t others[2];
+  int client = server();
+  middle = at;
+  int fd = server();
+  for (int i = 0; i < 2; i++) CHECK(pthread_create(&others[i], NULL, connect_and_abort, NULL) == 0);
+  for (int i = 0; i < 1000; i++) {
+    struct sctp_rcvinfo info;
+    char buffer[10];
+    /* Until the last one has ended. */
+    while (sendto(client, "hello", 5, MSG_NOSIGNAL, (struct sockaddr *)&at, sizeof at) != 5) CHECK(errno == EPIPE);
+    CHECK(data(fd, buffer, 10, &info) == 5);
+    CHECK(sctp_sendmsg(client, NULL, 0, (struct sockaddr *)&at, sizeof at, 0, SCTP_ABORT, 0, 0, 0) == 0);
+  }
+  over = 1;
+  for (int i = 0; i < 2; i++) CHECK(pthread_join(others[i], NULL) == 0);
+}
+
 int main(int count, char **arguments) {
   const struct test_case cases[] = {{"implicit", implicit}, {"ends", ends}, {"peeled", peeled}, {"all", all},
                                     {"listed", listed}, {"scoped", scoped}, {"threads", threads}, {"ready", ready},
-                                    {"thousands", thousands}, {0}};
+                                    {"thousands", thousands}, {"anew", anew}, {0}};
   return run_case(count, arguments, cases);
 }
