@@ -36,6 +36,9 @@ pub(crate) fn start() {
 
 /// Runs a program, whose first argument is its name; returns its exit code.
 fn run(program: &OsStr, arguments: &[OsString], preload: &OsStr) -> io::Result<i32> {
+    if !std::path::Path::new("/proc/thread-self/children").exists() {
+        return Err(io::Error::other("this kernel does not list children (CONFIG_PROC_CHILDREN)"));
+    }
     // Orphans of the program become children of this process, below which all processes of the program are so.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let blocked = seccomp::hold_signals();

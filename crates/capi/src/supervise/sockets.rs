@@ -29,6 +29,8 @@ pub(super) struct Sockets {
     all: BTreeMap<Inode, Arc<Socket>>,
     /// Those of which a process has, or had, several descriptors.
     shared: BTreeSet<Inode>,
+    /// Those that nobody had when they were looked for last.
+    unused: BTreeSet<Inode>,
     /// When to look for sockets that nobody has any more.
     sweep_at: Option<Instant>,
     /// Numbers given so far: the next ones are others, so that a number is not given again at once.
@@ -88,13 +90,17 @@ impl Sockets {
             return;
         };
         let is_only = descendants().len() == 1 && !self.shared.contains(&closed);
-        if is_only || !held(Some((process_of(thread), fd))).contains(&closed) {
+        let closing = Some((process_of(thread), fd));
+        // A process that forks and ends meanwhile can hide its child from one look.
+        let is_held = || held(closing).contains(&closed);
+        if is_only || (!is_held() && !is_held()) {
             self.remove(closed);
         }
     }
 
     fn remove(&mut self, inode: Inode) {
         self.shared.remove(&inode);
+        self.unused.remove(&inode);
         if let Some(socket) = self.all.remove(&inode) {
             if socket.lingers() {
                 std::thread::spawn(move || socket.remove_descriptor());
@@ -104,8 +110,8 @@ impl Sockets {
         }
     }
 
-    /// Closes the sockets of which no process has a descriptor: one that had was killed, or runs another program. This takes a small part
-    /// of the time, however many descriptors there are.
+    /// Closes the sockets of which no process had a descriptor at two looks: one that had was killed, or runs another program. This takes a
+    /// small part of the time, however many descriptors there are.
     pub(super) fn sweep_at_times(&mut self) {
         let began = Instant::now();
         if self.all.is_empty() || self.sweep_at.is_some_and(|at| began < at) {
@@ -113,7 +119,9 @@ impl Sockets {
         }
         let held = held(None);
         let unused = |inode: &Inode| !held.contains(inode);
-        let closed: Vec<Inode> = self.all.keys().copied().filter(unused).collect();
+        let now: BTreeSet<Inode> = self.all.keys().copied().filter(unused).collect();
+        let before = std::mem::replace(&mut self.unused, now);
+        let closed: Vec<Inode> = self.unused.intersection(&before).copied().collect();
         closed.into_iter().for_each(|inode| self.remove(inode));
         self.sweep_at = began.checked_add(began.elapsed() * 50);
     }
