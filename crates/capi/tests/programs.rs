@@ -247,6 +247,16 @@ fn thread_that_receives_learns_of_a_close() {
 }
 
 #[test]
+fn thread_that_connects_learns_of_a_close() {
+    case("ends", "connecting");
+}
+
+#[test]
+fn thread_of_a_static_program_that_connects_learns_of_a_close() {
+    supervised_case("ends", "connecting");
+}
+
+#[test]
 fn notifications_that_are_not_read_are_bounded() {
     case("ends", "unread");
 }

@@ -251,8 +251,11 @@ impl Socket {
         Ok(member)
     }
 
-    /// How a handshake has ended; `None` before. The error of the socket goes with it.
+    /// How a handshake has ended; `None` before. The error of the socket goes with it. Another thread may have closed the socket.
     pub(crate) fn handshake(&self, member: &Member) -> Option<Result<(), Errno>> {
+        if matches!(*lock(&self.phase), Phase::Closed) {
+            return Some(Err(Errno(libc::EBADF)));
+        }
         match member.failure.get() {
             Some(error) => Some(Err(self.take_error().unwrap_or(*error))),
             None => member.is_established().then_some(Ok(())),
@@ -265,8 +268,8 @@ impl Socket {
             Err(Errno(libc::EAGAIN)) => Ok((member.id, Err(Errno(libc::EINPROGRESS)))),
             Err(error) => Err(error),
             Ok(_) => {
-                let error = self.take_error().or_else(|| member.failure.get().copied());
-                error.map_or(Ok((member.id, Ok(()))), Err)
+                self.handshake(member).unwrap_or(Ok(()))?;
+                Ok((member.id, Ok(())))
             }
         }
     }

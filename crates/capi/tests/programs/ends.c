@@ -2,7 +2,6 @@
 #include "common.h"
 #include <time.h>
 
-/* A pair of one-to-one style sockets. */
 /* Aborts the association of fd, and waits until the peer knows. */
 static void abort_by(int fd, int peer) {
   struct sctp_sndinfo kill = {.snd_flags = SCTP_ABORT};
@@ -104,6 +103,27 @@ static void closed(void) {
   }
 }
 
+static void *connect_to(void *to) {
+  FAILS(connect(shared, to, sizeof(struct sockaddr_in)), EBADF);
+  return NULL;
+}
+
+/* So does one that waits for a peer that does not answer. */
+static void connecting(void) {
+  struct sockaddr_in silent = loopback("127.0.0.1", 0);
+  socklen_t length = sizeof silent;
+  struct linger off = {.l_onoff = 1};
+  char init[2000];
+  pthread_t thread;
+  int udp = socket(AF_INET, SOCK_DGRAM, 0);
+  CHECK(bind(udp, (struct sockaddr *)&silent, length) == 0);
+  CHECK(getsockname(udp, (struct sockaddr *)&silent, &length) == 0);
+  shared = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+  CHECK(setsockopt(shared, SOL_SOCKET, SO_LINGER, &off, sizeof off) == 0);
+  CHECK(pthread_create(&thread, NULL, connect_to, &silent) == 0 && recv(udp, init, sizeof init, 0) > 0);
+  CHECK(close(shared) == 0 && pthread_join(thread, NULL) == 0);
+}
+
 /* A program that does not read gets as many notifications as its receive buffer holds. */
 static void unread(void) {
   int client, server, size = 4096, unsent, notices = 0;
@@ -127,6 +147,6 @@ static void unread(void) {
 }
 
 int main(int count, char **arguments) {
-  const struct test_case cases[] = {{"aborted", aborted}, {"peeked", peeked}, {"refused", refused}, {"receiving", receiving}, {"closed", closed}, {"unread", unread}, {0}};
+  const struct test_case cases[] = {{"aborted", aborted}, {"peeked", peeked}, {"refused", refused}, {"receiving", receiving}, {"closed", closed}, {"connecting", connecting}, {"unread", unread}, {0}};
   return run_case(count, arguments, cases);
 }
