@@ -268,6 +268,12 @@ fn passes_ours(message: *const msghdr) -> bool {
     })
 }
 
+/// As [`passes_ours`], for one of several messages.
+fn one_passes_ours(messages: *const mmsghdr, count: c_uint) -> bool {
+    let count = if messages.is_null() { 0 } else { count.min(1024) };
+    (0..count as usize).any(|at| passes_ours(messages.wrapping_add(at).cast()))
+}
+
 #[unsafe(no_mangle)]
 extern "C-unwind" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
     match table::find(fd) {
@@ -283,6 +289,9 @@ extern "C-unwind" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) ->
 #[unsafe(no_mangle)]
 extern "C-unwind" fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int {
     let Some(socket) = table::find(fd) else {
+        if one_passes_ours(messages, count) {
+            return number(Err(Errno(libc::ENOTSUP)));
+        }
         return next!(sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int);
     };
     number(socket.and_then(|socket| {

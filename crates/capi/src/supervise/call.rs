@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::filter::{DUP2, FIRST};
-use super::memory::Memory;
+use super::memory::{MULTIPLE, Memory};
 use super::{Outcome, Supervisor};
 use crate::errno::Errno;
 use crate::ffi::seccomp::Notification;
@@ -82,19 +82,28 @@ impl Supervisor {
     /// A call on another descriptor, which the kernel executes unless it passes one of ours to another process. That process could give it
     /// a low number, by which calls on it would not be seen.
     fn foreign(&self, notification: &Notification, memory: Memory) -> Result<Outcome, Errno> {
-        if notification.number != libc::SYS_sendmsg || self.sockets.is_empty() {
-            return Ok(Outcome::Pass);
+        let [_, at, count, ..] = notification.arguments;
+        let count = match notification.number {
+            libc::SYS_sendmsg => 1,
+            libc::SYS_sendmmsg => count.min(1024),
+            _ => 0,
+        };
+        let mut messages = (0..count).map(|message| at + message * MULTIPLE);
+        if !self.sockets.is_empty() && messages.any(|message| self.passes_ours(memory, message)) {
+            return Err(Errno(libc::ENOTSUP));
         }
-        let header = memory.header(notification.arguments[1]);
+        Ok(Outcome::Pass)
+    }
+
+    /// Whether a message passes one of our sockets to another process.
+    fn passes_ours(&self, memory: Memory, message: u64) -> bool {
+        let header = memory.header(message);
         let control = header
             .and_then(|header| memory.control(&header))
             .unwrap_or_default();
         let passed = ancillary::passed_descriptors(&control);
         let is_ours = |fd: &i32| self.sockets.find(memory.thread, *fd).is_some();
-        if passed.iter().any(is_ours) {
-            return Err(Errno(libc::ENOTSUP));
-        }
-        Ok(Outcome::Pass)
+        passed.iter().any(is_ours)
     }
 
     /// Refused for our sockets: programs read and write instead.

@@ -1,6 +1,6 @@
 //! Filter for system calls, as instructions of Berkeley Packet Filter: which calls of a program does the supervisor see?
 //!
-//! Descriptors of our sockets have high numbers, so that calls on other descriptors cost the program nothing. Calls that create a socket
+//! Descriptors of our sockets have high numbers, so that calls on other descriptors do not stop the program. Calls that create a socket
 //! of SCTP, and those that have other descriptors too, are seen always.
 
 use crate::ffi::seccomp::Instruction;
@@ -16,7 +16,7 @@ const ARCHITECTURE: u32 = if cfg!(target_arch = "x86_64") {
 };
 
 /// Calls whose first argument is a descriptor.
-const ON_DESCRIPTORS: [i64; 25] = [
+const ON_DESCRIPTORS: [i64; 24] = [
     libc::SYS_bind,
     libc::SYS_listen,
     libc::SYS_accept,
@@ -28,7 +28,6 @@ const ON_DESCRIPTORS: [i64; 25] = [
     libc::SYS_setsockopt,
     libc::SYS_shutdown,
     libc::SYS_sendto,
-    libc::SYS_sendmmsg,
     libc::SYS_recvfrom,
     libc::SYS_recvmsg,
     libc::SYS_recvmmsg,
@@ -75,7 +74,8 @@ pub(super) fn program() -> Vec<Instruction> {
         (IS, 1, 0, libc::IPPROTO_SCTP as u32),
         allow,
         notify,
-        (IS, 1, 0, libc::SYS_sendmsg as u32),
+        (IS, 2, 0, libc::SYS_sendmsg as u32),
+        (IS, 1, 0, libc::SYS_sendmmsg as u32),
         (IS, 0, 1, libc::SYS_splice as u32),
         notify,
     ];
@@ -133,8 +133,9 @@ mod tests {
             |number, arguments| decide(ARCHITECTURE, number, arguments) == Some(libc::SECCOMP_RET_USER_NOTIF);
         assert!(seen(libc::SYS_socket, [2, 1, 132]));
         assert!(!seen(libc::SYS_socket, [2, 1, 6]));
-        assert!(seen(libc::SYS_sendmsg, [3, 0, 0]));
-        assert!(seen(libc::SYS_splice, [3, 0, 0]));
+        for call in [libc::SYS_sendmsg, libc::SYS_sendmmsg, libc::SYS_splice] {
+            assert!(seen(call, [3, 0, 0]), "{call}");
+        }
         for call in ON_DESCRIPTORS {
             assert!(seen(call, [512, 0, 0]), "{call}");
             assert!(!seen(call, [511, 0, 132]), "{call}");

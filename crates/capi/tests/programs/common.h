@@ -81,9 +81,11 @@ static __attribute__((unused)) void cannot_be_passed(int fd) {
   memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
   struct iovec one = {"x", 1};
   struct msghdr message = {.msg_iov = &one, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  struct mmsghdr two[2] = {{.msg_hdr = {.msg_iov = &one, .msg_iovlen = 1}}, {.msg_hdr = message}};
   FAILS(sendmsg(local[0], &message, 0), ENOTSUP);
+  FAILS(sendmmsg(local[0], two, 2, 0), ENOTSUP);
   memcpy(CMSG_DATA(&control.head), &local[1], sizeof fd);
-  CHECK(sendmsg(local[0], &message, 0) == 1);
+  CHECK(sendmsg(local[0], &message, 0) == 1 && sendmmsg(local[0], two, 2, 0) == 2);
 }
 
 static __attribute__((unused)) int events(int fd, int wanted, int wait) {
