@@ -38,7 +38,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) statistics: Option<PathBuf>,
 
-    /// At this signal, USR1 or USR2, add a line for each association that has not ended
+    /// At this signal, USR1 or USR2, add a line for each association that has not ended; not under seccomp
     #[arg(long, value_name = "SIGNAL", requires = "statistics", value_parser = ["USR1", "USR2"])]
     pub(crate) statistics_signal: Option<String>,
 

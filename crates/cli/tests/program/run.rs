@@ -75,6 +75,16 @@ fn missing_program_is_127_and_invalid_options_are_2() {
         &["run"][..],
         &["run", "--udp-port", "0", "--", "true"],
         &["run", "--set", "cc=fastest", "--", "true"],
+        &[
+            "run",
+            "--seccomp",
+            "--statistics",
+            "unused",
+            "--statistics-signal",
+            "USR1",
+            "--",
+            "true",
+        ],
     ] {
         let (code, _, errors) = text(&run(arguments));
         assert_eq!((code, errors.lines().count()), (Some(2), 1), "{errors}");

@@ -1,7 +1,7 @@
 //! `anabranch run`: replaces this process by a program whose SCTP sockets are ours.
 //!
 //! The library is preloaded (docs/sockets.md); environment variables tell it what the options say. Where it cannot be preloaded, it is
-//! into this program once more, and supervises the other one.
+//! preloaded into a second run of this program, where it supervises the other one.
 
 mod library;
 mod program;
@@ -31,13 +31,17 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Infallible, Failure> {
         let file = std::path::absolute(file).map_err(Failure::usage)?;
         variables.push(("ANABRANCH_STATISTICS", file.into()));
     }
+    let path = program::find(&arguments.program)?;
+    let is_supervised = program::check(&path)? == Way::Supervised || arguments.seccomp;
     if let Some(signal) = arguments.statistics_signal {
+        if is_supervised {
+            let reason =
+                "--statistics-signal: under seccomp, as this program is run, signals are the program's";
+            return Err(Failure::usage(reason));
+        }
         variables.push(("ANABRANCH_STATISTICS_SIGNAL", signal.into()));
     }
-    let path = program::find(&arguments.program)?;
-    let way = program::check(&path)?;
     let library = library::find(arguments.library)?;
-    let is_supervised = arguments.seccomp || way == Way::Supervised;
     let mut command = if is_supervised {
         supervised(&path)?
     } else {
