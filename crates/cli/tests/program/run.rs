@@ -1,5 +1,8 @@
 //! Tests of `run`. Does a program get sockets and environment, and what is said if it cannot?
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::Output;
 
 use crate::harness::{anabranch, run};
@@ -44,7 +47,7 @@ fn program_has_sctp_sockets_also_if_it_is_static() {
     let source = folder.path().join("socket.c");
     let text_of_source =
         "#include <sys/socket.h>\nint main(void) { return socket(AF_INET, SOCK_STREAM, 132) < 0; }\n";
-    std::fs::write(&source, text_of_source).unwrap();
+    fs::write(&source, text_of_source).unwrap();
     for (name, option, way) in [
         ("dynamic", "-O1", None),
         ("static", "-static", None),
@@ -64,6 +67,33 @@ fn program_has_sctp_sockets_also_if_it_is_static() {
         let ran = run.arg("run").args(way).arg("--").arg(&program).output().unwrap();
         let (code, _, errors) = text(&ran);
         assert_eq!(code, Some(0), "{name}: {errors}");
+    }
+}
+
+/// Needs root: others cannot give a file a group that they are not in.
+#[test]
+fn privileges_of_an_interpreter_count_and_not_those_of_its_script() {
+    let folder = tempfile::tempdir().unwrap();
+    let gains_group = |file: &Path| {
+        let changed = std::os::unix::fs::chown(file, None, Some(65_534));
+        changed.is_ok() && fs::set_permissions(file, fs::Permissions::from_mode(0o2755)).is_ok()
+    };
+    let shell = folder.path().join("shell");
+    fs::copy("/bin/sh", &shell).unwrap();
+    if !gains_group(&shell) {
+        assert!(std::env::var_os("CI").is_none());
+        eprintln!("skipped: a set-group-ID program needs root");
+        return;
+    }
+    let (own, other) = (folder.path().join("own"), folder.path().join("other"));
+    fs::write(&own, "#!/bin/sh\nexit 3\n").unwrap();
+    fs::write(&other, format!("#!{}\nexit 3\n", shell.display())).unwrap();
+    assert!(gains_group(&own));
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).unwrap();
+    for (script, wanted) in [(own, 3), (other, 126)] {
+        let mut program = anabranch();
+        let (code, _, errors) = text(&program.arg("run").arg("--").arg(&script).output().unwrap());
+        assert_eq!(code, Some(wanted), "{errors}");
     }
 }
 

@@ -48,8 +48,21 @@ pub(super) enum Way {
     Supervised,
 }
 
-/// How a program can be run. Refuses those that the system runs with other privileges, where neither way works.
+/// How a program can be run. Refuses those that the system runs with other privileges, where neither way works. Of a script, that is
+/// decided by its interpreter: the system ignores the script's own bits.
 pub(super) fn check(path: &Path) -> Result<Way, Failure> {
+    let head = beginning(path)?;
+    if let Some(line) = head.strip_prefix(b"#!") {
+        let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let mut words = line.trim_ascii().split(u8::is_ascii_whitespace);
+        let interpreter = Path::new(OsStr::from_bytes(words.next().unwrap_or_default()));
+        return runnable(interpreter, &beginning(interpreter)?);
+    }
+    runnable(path, &head)
+}
+
+/// Refuses an executable that the system runs with other privileges.
+fn check_privileges(path: &Path) -> Result<(), Failure> {
     let metadata = fs::metadata(path).map_err(|error| cannot_run(path, &error.to_string()))?;
     let has = |bit: u32| metadata.mode() & bit != 0;
     let changes_user = has(0o4000) && metadata.uid() != rustix::process::geteuid().as_raw();
@@ -61,14 +74,7 @@ pub(super) fn check(path: &Path) -> Result<Way, Failure> {
                       run a copy of it without them";
         return Err(cannot_run(path, reason));
     }
-    let head = beginning(path)?;
-    if let Some(line) = head.strip_prefix(b"#!") {
-        let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let mut words = line.trim_ascii().split(u8::is_ascii_whitespace);
-        let interpreter = Path::new(OsStr::from_bytes(words.next().unwrap_or_default()));
-        return runnable(interpreter, &beginning(interpreter)?);
-    }
-    runnable(path, &head)
+    Ok(())
 }
 
 /// The beginning of a file.
@@ -81,8 +87,9 @@ fn beginning(path: &Path) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// How an executable that begins so can be run.
+/// How an executable that begins so can be run with the privileges of this process.
 fn runnable(path: &Path, head: &[u8]) -> Result<Way, Failure> {
+    check_privileges(path)?;
     way(head).map_err(|reason| cannot_run(path, reason))
 }
 
