@@ -106,8 +106,7 @@ func (c *SCTPConn) Close() error {
 	if c == nil || c.fd() < 0 {
 		return syscall.EBADF
 	}
-	c.socket.lingers(closeLimit)
-	return c.socket.close()
+	return c.socket.close(closeLimit)
 }
 
 // SyscallConn is for Setsockopt and Getsockopt: only Control is there.

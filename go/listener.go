@@ -32,7 +32,7 @@ func (cfg *SocketConfig) Listen(network string, laddr *SCTPAddr) (*SCTPListener,
 		return nil, err
 	}
 	if err := s.listen(); err != nil {
-		s.close()
+		s.close(0)
 		return nil, os.NewSyscallError("listen", err)
 	}
 	return &SCTPListener{socket: s, notificationHandler: cfg.NotificationHandler}, nil
@@ -50,7 +50,7 @@ func (cfg *SocketConfig) Dial(network string, laddr, raddr *SCTPAddr) (*SCTPConn
 		err = s.awaitConnected()
 	}
 	if err != nil {
-		s.close()
+		s.close(0)
 		return nil, err
 	}
 	return &SCTPConn{socket: s, notificationHandler: cfg.NotificationHandler}, nil
@@ -63,7 +63,7 @@ func (cfg *SocketConfig) open(network string, family int, only bool, laddr, radd
 		return nil, err
 	}
 	if err := cfg.prepare(s, network, family, laddr, raddr); err != nil {
-		s.close()
+		s.close(0)
 		return nil, err
 	}
 	return s, nil
@@ -172,7 +172,7 @@ func (ln *SCTPListener) Accept() (net.Conn, error) {
 }
 
 // Close refuses further associations. Calls that wait for one end with an error.
-func (ln *SCTPListener) Close() error { return ln.socket.close() }
+func (ln *SCTPListener) Close() error { return ln.socket.close(0) }
 
 // Addr is the addresses at which it listens; nil if it is closed.
 func (ln *SCTPListener) Addr() net.Addr {

@@ -2,6 +2,7 @@ package sctp
 
 /*
 #cgo LDFLAGS: -lanabranch_sctp
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -45,10 +46,12 @@ static int anabranch_is_writable(int fd) {
 
 static int anabranch_duplicate(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 0); }
 
-static int anabranch_block(int fd, int blocks) {
+static int anabranch_unblock(int fd) {
 	int flags = fcntl(fd, F_GETFL, 0);
-	return flags < 0 ? flags : fcntl(fd, F_SETFL, blocks ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
+	return flags < 0 ? flags : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
+
+static int anabranch_accept(int fd) { return accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }
 */
 import "C"
 
@@ -74,7 +77,7 @@ func newSocket(family int, ipv6only bool) (*socket, error) {
 	if err != nil && fd < 0 {
 		return nil, os.NewSyscallError("socket", err)
 	}
-	s, err := adopt(int(fd))
+	s, err := take(int(fd))
 	if err != nil {
 		return nil, err
 	}
@@ -88,23 +91,29 @@ func newSocket(family int, ipv6only bool) (*socket, error) {
 	return s, nil
 }
 
-// adopt takes a descriptor over, and closes it after a failure.
+// adopt takes a descriptor of the program over, and closes it after a failure.
 func adopt(fd int) (*socket, error) {
-	s := &socket{fd: C.int(fd)}
-	result, err := C.anabranch_block(s.fd, 0)
+	result, err := C.anabranch_unblock(C.int(fd))
 	if result < 0 {
-		C.close(s.fd)
+		C.close(C.int(fd))
 		return nil, os.NewSyscallError("fcntl", err)
 	}
+	return take(fd)
+}
+
+// take makes a socket of a descriptor that does not block, and closes it after a failure.
+func take(fd int) (*socket, error) {
+	s := &socket{fd: C.int(fd)}
 	duplicate, _, number := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, 0)
 	if number != 0 {
 		C.close(s.fd)
 		return nil, os.NewSyscallError("fcntl", number)
 	}
 	s.file = os.NewFile(duplicate, "sctp")
+	var err error
 	s.wait, err = s.file.SyscallConn()
 	if err != nil {
-		s.close()
+		s.close(0)
 		return nil, err
 	}
 	return s, nil
@@ -127,10 +136,13 @@ func (s *socket) number() int {
 	return int(s.fd)
 }
 
-// close ends calls that wait.
-func (s *socket) close() error {
+// close ends calls that wait. With a limit, it waits for the peer.
+func (s *socket) close(limit time.Duration) error {
 	if s.closed.Swap(true) {
 		return syscall.EBADF
+	}
+	if limit > 0 {
+		s.lingers(limit)
 	}
 	err := s.file.Close()
 	result, failed := C.close(s.fd)
@@ -212,16 +224,14 @@ func (s *socket) receive(data, control []byte) (n, size, flags int, err error) {
 func (s *socket) accept() (*socket, error) {
 	var fd int
 	err := s.whenReadable(func() error {
-		result, failed := C.accept(s.fd, nil, nil)
+		result, failed := C.anabranch_accept(s.fd)
 		fd = int(result)
 		return ifNegative(fd, failed)
 	})
 	if err != nil {
 		return nil, err
 	}
-	// Programs that it runs do not get it.
-	syscall.CloseOnExec(fd)
-	return adopt(fd)
+	return take(fd)
 }
 
 func (s *socket) listen() error {
@@ -242,7 +252,7 @@ func (s *socket) awaitConnected() error {
 	return err
 }
 
-// lingers has close wait for the peer, unless the program has decided.
+// lingers has the descriptor wait for the peer when it is closed, unless the program has decided.
 func (s *socket) lingers(limit time.Duration) {
 	linger, size := syscall.Linger{}, C.socklen_t(8)
 	C.getsockopt(s.fd, syscall.SOL_SOCKET, syscall.SO_LINGER, unsafe.Pointer(&linger), &size)

@@ -58,7 +58,8 @@ type Status struct {
 	PrimaryPeerAddr    PeerAddrinfo
 }
 
-// SndRcvInfo is what passes beside a message (RFC 6458 §5.3.2). The PPID is in host byte order.
+// SndRcvInfo is what passes beside a message (RFC 6458 §5.3.2). The PPID is in host byte order; SetDefaultSentParam and
+// GetDefaultSentParam have it in network byte order, as the socket option does.
 type SndRcvInfo struct {
 	Stream  uint16
 	SSN     uint16
