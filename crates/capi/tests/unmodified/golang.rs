@@ -2,33 +2,43 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use crate::harness::{Running, has, library, port, source, supervised};
 
 /// The module whose example is run.
 const MODULE: &str = "github.com/ishidawataru/sctp";
 
-/// Runs Go's tool, whose result is needed in CI only: it may not reach the module proxy.
-fn go(folder: &Path, arguments: &[&str]) -> Option<String> {
-    let is_installed = Command::new("go").arg("version").output().is_ok();
-    if !is_installed && !has("/usr/bin/go") {
-        return None;
-    }
+/// Go's tool, run in a folder.
+fn go(folder: &Path, arguments: &[&str]) -> Output {
     let mut tool = Command::new("go");
     tool.current_dir(folder).args(arguments);
     let libraries = format!("-L{}", library().parent().unwrap().display());
     let output = tool
         .env("CGO_LDFLAGS", libraries)
-        .env("GOFLAGS", "-buildvcs=false")
-        .output()
-        .unwrap();
+        .env("GOFLAGS", "-buildvcs=false");
+    output.output().unwrap()
+}
+
+/// As [`go`], which has to succeed; returns what it wrote.
+fn build(folder: &Path, arguments: &[&str]) -> String {
+    let output = go(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// Whether Go is there and the module can be had. If not, the test is skipped, except in CI.
+fn has_module() -> bool {
+    let is_installed = Command::new("go").arg("version").output().is_ok();
+    if !is_installed && !has("/usr/bin/go") {
+        return false;
+    }
+    let output = go(&source("go"), &["mod", "download"]);
     if !output.status.success() {
         assert!(std::env::var_os("CI").is_none(), "{output:?}");
-        eprintln!("skipped: {tool:?} fails: {output:?}");
-        return None;
+        eprintln!("skipped: {MODULE} cannot be downloaded: {output:?}");
     }
-    Some(String::from_utf8(output.stdout).unwrap().trim().to_owned())
+    output.status.success()
 }
 
 /// Client and server of the example talk until an echo has arrived.
@@ -49,28 +59,27 @@ fn talk(mut program: impl FnMut(&[&str]) -> Command) {
 /// ishidawataru/sctp as it is, whose system calls are answered by another process.
 #[test]
 fn go_program_talks_under_seccomp() {
+    if !has_module() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let binary = folder.path().join("example");
     let example = format!("{MODULE}/example");
-    let built = go(
+    build(
         &source("go"),
         &["build", "-o", binary.to_str().unwrap(), &example],
     );
-    if built.is_some() {
-        talk(|arguments| supervised(&binary, arguments));
-    }
+    talk(|arguments| supervised(&binary, arguments));
 }
 
 /// The same program with our module in place of ishidawataru/sctp, by `replace`.
 #[test]
 fn go_program_talks_with_our_module() {
-    let folder = tempfile::tempdir().unwrap();
-    if go(&source("go"), &["mod", "download"]).is_none() {
+    if !has_module() {
         return;
     }
-    let Some(module) = go(&source("go"), &["list", "-m", "-f", "{{.Dir}}", MODULE]) else {
-        return;
-    };
+    let folder = tempfile::tempdir().unwrap();
+    let module = build(&source("go"), &["list", "-m", "-f", "{{.Dir}}", MODULE]);
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../go");
     let text = format!(
         "module anabranch.example/replaced\ngo 1.19\nrequire {MODULE} v0.0.0\nreplace {MODULE} => {}\n",
@@ -80,19 +89,17 @@ fn go_program_talks_with_our_module() {
     let example = PathBuf::from(module).join("example/sctp.go");
     fs::write(folder.path().join("main.go"), fs::read(example).unwrap()).unwrap();
     let binary = folder.path().join("example");
-    let built = go(folder.path(), &["build", "-o", binary.to_str().unwrap(), "."]);
-    if built.is_some() {
-        talk(|arguments| {
-            let mut command = Command::new("timeout");
-            command
-                .args(["--kill-after=1", "60"])
-                .arg(&binary)
-                .args(arguments);
-            command.env("LD_LIBRARY_PATH", library().parent().unwrap());
-            command
-                .stderr(std::process::Stdio::piped())
-                .stdout(std::process::Stdio::piped());
-            command
-        });
-    }
+    build(folder.path(), &["build", "-o", binary.to_str().unwrap(), "."]);
+    talk(|arguments| {
+        let mut command = Command::new("timeout");
+        command
+            .args(["--kill-after=1", "60"])
+            .arg(&binary)
+            .args(arguments);
+        command.env("LD_LIBRARY_PATH", library().parent().unwrap());
+        command
+            .stderr(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped());
+        command
+    });
 }
