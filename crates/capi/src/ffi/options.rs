@@ -52,7 +52,11 @@ pub(super) fn read_option(
             let fd = Fields::new(&answer[4..]).i32()?;
             (Answer::Value(answer), fd)
         }
-        number::CONNECTX3 if is_sctp => (Answer::Value(connectx(&socket.clone().local()?, given)?), 0),
+        number::CONNECTX3 if is_sctp => {
+            let (id, connected) = connectx(&socket.clone().local()?, given)?;
+            // As on Linux, the identifier is written also if the handshake goes on (`EINPROGRESS`).
+            (Answer::Value(Build::new().i32(id).done()), done(connected))
+        }
         _ => (socket.option(level, name, given)?, 0),
     };
     let Answer::Value(value) = answer else {
@@ -74,14 +78,13 @@ fn peel_off(socket: &Socket, given: &[u8], has_flags: bool) -> Result<Vec<u8>, E
 }
 
 /// `struct sctp_getaddrs_old`: an identifier to be written, the length of the addresses, and where they are.
-fn connectx(socket: &std::sync::Arc<Socket>, given: &[u8]) -> Result<Vec<u8>, Errno> {
+fn connectx(socket: &std::sync::Arc<Socket>, given: &[u8]) -> Result<(i32, Result<(), Errno>), Errno> {
     let mut fields = Fields::new(given);
     let (_, length) = (fields.i32()?, fields.u32()?);
     let place = fields.bytes(8)?.first_chunk().copied().unwrap_or_default();
     let addresses = usize::from_ne_bytes(place) as *const sockaddr;
     let packed = memory::input(addresses.cast(), (length as usize).min(LONGEST))?;
-    let (id, connected) = socket.connect(&address::read_all(packed)?)?;
-    connected.map(|()| Build::new().i32(id).done())
+    socket.connect(&address::read_all(packed)?)
 }
 
 /// Sets an option (RFC 6458 §8).

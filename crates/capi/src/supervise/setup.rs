@@ -26,7 +26,7 @@ pub(super) fn connects(level: i32, name: i32) -> bool {
     level == libc::IPPROTO_SCTP && matches!(name, number::CONNECTX | number::CONNECTX_OLD)
 }
 
-/// Sets an association up; `result` makes the result of the call from the identifier.
+/// Sets an association up; `result` makes the result of the call from the identifier, before the handshake is over.
 pub(super) fn connect(
     socket: &Arc<Socket>,
     remotes: &[std::net::SocketAddr],
@@ -34,10 +34,10 @@ pub(super) fn connect(
 ) -> Result<Outcome, Errno> {
     let waits = socket.waits()?;
     let member = socket.begin_connecting(remotes, waits, true)?;
+    let result = result(member.id);
     if !waits {
         return Err(Errno(libc::EINPROGRESS));
     }
-    let result = result(member.id);
     Ok(Outcome::Connecting(Arc::clone(socket), member, result))
 }
 
@@ -139,11 +139,14 @@ fn connectx(call: &Call, given: &[u8]) -> Result<Outcome, Errno> {
     let (_, length, at) = (fields.i32()?, fields.u32()?, fields.u64()?);
     let packed = call.memory.read(at, (length as usize).min(LONGEST))?;
     let remotes = address::read_all(&packed)?;
-    let mut id = 0;
-    let outcome = connect(&call.socket, &remotes, |begun| {
-        id = begun;
+    let [_, _, _, to, size, _] = call.arguments;
+    let mut written = Ok(());
+    let outcome = connect(&call.socket, &remotes, |id| {
+        let id = id.to_ne_bytes();
+        let length = (id.len() as u32).to_ne_bytes();
+        let told = call.memory.write(to, &id);
+        written = told.and_then(|()| call.memory.write(size, &length));
         0
-    })?;
-    call.memory.write(call.arguments[3], &id.to_ne_bytes())?;
-    Ok(outcome)
+    });
+    written.and(outcome)
 }

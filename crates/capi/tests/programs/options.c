@@ -285,6 +285,12 @@ static void multihomed(void) {
   CHECK(sctp_getladdrs(client, id, &list) == 2);
   sctp_freeladdrs(list);
   CHECK(send(client, "two paths", 9, 0) == 9);
+  /* The identifier is told also while the handshake goes on. */
+  struct { sctp_assoc_t id; int length; struct sockaddr *list; } to = {0, sizeof all, (struct sockaddr *)all};
+  int late = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, IPPROTO_SCTP);
+  length = sizeof to;
+  FAILS(getsockopt(late, IPPROTO_SCTP, SCTP_SOCKOPT_CONNECTX3, &to, &length), EINPROGRESS);
+  CHECK(to.id > SCTP_ALL_ASSOC && length == sizeof to.id);
 }
 
 static void often(int fd) {
