@@ -52,7 +52,7 @@ pub(crate) struct Environment {
     /// `ANABRANCH_STATISTICS`: a file to which each association adds a line when it ends.
     pub(crate) statistics: Option<PathBuf>,
     /// `ANABRANCH_STATISTICS_SIGNAL`: on this signal, associations add a line that have not ended.
-    pub(crate) signal: Option<i32>,
+    pub(crate) statistics_signal: Option<i32>,
 }
 
 impl Environment {
@@ -101,7 +101,7 @@ impl Environment {
             ports,
             policies,
             statistics: value("ANABRANCH_STATISTICS").map(PathBuf::from),
-            signal: value("ANABRANCH_STATISTICS_SIGNAL")
+            statistics_signal: value("ANABRANCH_STATISTICS_SIGNAL")
                 .map(|name| signal_number(&name))
                 .transpose()?,
         })

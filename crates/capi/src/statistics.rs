@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
 
 use anabranch::{Association, AssociationStatistics, PathStatistics};
 
 use crate::environment::Environment;
+use crate::errno::Errno;
 use crate::ffi::hooks;
-use crate::table;
+use crate::{mirror, table};
 
 /// Adds a line on an association that has ended, if the environment asks for it.
 pub(crate) fn record(association: &Association) {
@@ -22,15 +23,17 @@ pub(crate) fn record(association: &Association) {
 /// # Errors
 ///
 /// The system denies a pipe or a thread.
-pub(crate) fn watch_signal() -> std::io::Result<()> {
+pub(crate) fn watch_signal() -> Result<(), Errno> {
     let signal = Environment::current()
         .ok()
-        .and_then(|environment| environment.signal);
+        .and_then(|environment| environment.statistics_signal);
     let Some(signal) = signal else {
         return Ok(());
     };
-    let (mut arrived, tell) = std::io::pipe()?;
-    if !hooks::write_on_signal(signal, tell.into()) {
+    let (arrived, tell) = std::io::pipe()?;
+    // Programs may close the lowest numbers and open other files there.
+    let mut arrived = File::from(mirror::far(&arrived.into())?);
+    if !hooks::write_on_signal(signal, mirror::far(&tell.into())?) {
         return Ok(());
     }
     let thread = std::thread::Builder::new().name("anabranch signal".into());

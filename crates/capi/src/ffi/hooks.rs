@@ -36,6 +36,8 @@ extern "C" fn parent() {
 
 extern "C" fn child() {
     let _uncancelled = Uncancelled::new();
+    // The pipe is the parent's.
+    SIGNAL_PIPE.store(-1, Ordering::Release);
     process::forked();
 }
 
@@ -59,24 +61,25 @@ pub(crate) fn without_signals<T>(start: impl FnOnce() -> T) -> T {
 }
 
 /// Where [`tell`] writes.
-static TOLD: AtomicI32 = AtomicI32::new(-1);
+static SIGNAL_PIPE: AtomicI32 = AtomicI32::new(-1);
 
 /// Has a byte written to a pipe whenever a signal arrives, instead of what the system would do. Whether that is so: a handler of the
-/// program stays.
+/// program stays. The child of a fork has the handler of its parent, and no pipe.
 pub(crate) fn write_on_signal(signal: c_int, pipe: OwnedFd) -> bool {
-    let ours = libc::SA_RESTART;
+    let tell = tell as extern "C" fn(c_int) as usize;
     // SAFETY: both structures consist of numbers and sets, and are valid for the calls; the handler makes a system call only.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         let mut before: libc::sigaction = std::mem::zeroed();
         if libc::sigaction(signal, std::ptr::null(), &raw mut before) != 0
-            || before.sa_sigaction != libc::SIG_DFL
+            || ![libc::SIG_DFL, tell].contains(&before.sa_sigaction)
         {
             return false;
         }
-        TOLD.store(pipe.into_raw_fd(), Ordering::Release);
-        action.sa_sigaction = tell as extern "C" fn(c_int) as usize;
-        action.sa_flags = ours;
+        SIGNAL_PIPE.store(pipe.into_raw_fd(), Ordering::Release);
+        action.sa_sigaction = tell;
+        // Go wants all handlers on stacks of their own.
+        action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
         libc::sigaction(signal, &raw const action, std::ptr::null_mut()) == 0
     }
 }
@@ -89,7 +92,7 @@ extern "C" fn tell(_signal: c_int) {
         let before = *errno;
         libc::syscall(
             libc::SYS_write,
-            TOLD.load(Ordering::Acquire),
+            SIGNAL_PIPE.load(Ordering::Acquire),
             &raw const byte,
             1_usize,
         );
