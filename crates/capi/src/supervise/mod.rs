@@ -40,6 +40,9 @@ use sockets::Sockets;
 /// How often the supervisor looks for calls that a signal has interrupted, and for sockets whose processes have ended.
 const TICK: Duration = Duration::from_millis(100);
 
+/// How long the result of an interrupted call is kept for the case that the call is repeated.
+const REPEATED_WITHIN: Duration = Duration::from_secs(1);
+
 /// What becomes of a call.
 #[derive(Debug)]
 enum Outcome {
@@ -85,7 +88,8 @@ struct Pending {
 /// What an interrupted call of a thread has done, for the case that the kernel or the program repeats it.
 #[derive(Debug)]
 enum Interrupted {
-    Done(i64),
+    /// Its result, and when. A call that comes later is another one with the same arguments.
+    Done(i64, Instant),
     Connecting(Arc<Socket>, Arc<Member>, i64),
 }
 
@@ -121,9 +125,7 @@ impl Supervisor {
             let waiting = self.pending.iter();
             watched
                 .extend(waiting.map(|call| PollFd::from_borrowed_fd(call.socket.descriptor(), call.events)));
-            let is_idle = self.sockets.is_empty() && self.pending.is_empty();
-            let limit = Timespec::try_from(TICK).ok().filter(|_| !is_idle);
-            let _ = poll(&mut watched, limit.as_ref());
+            let _ = poll(&mut watched, self.until_tick().as_ref());
             let calls = watched[0].revents();
             let ready: Vec<bool> = watched[1..].iter().map(|fd| !fd.revents().is_empty()).collect();
             drop(watched);
@@ -136,11 +138,22 @@ impl Supervisor {
                 // No process has the filter any more.
                 return self.sockets.close_all();
             }
+            self.end_late_calls();
             if swept.elapsed() >= TICK {
                 swept = Instant::now();
                 self.tick();
             }
         }
+    }
+
+    /// How long to wait for calls and sockets: until a call is late, or a tick is due; for ever if there is nothing to look at then.
+    fn until_tick(&self) -> Option<Timespec> {
+        if self.sockets.is_empty() && self.pending.is_empty() {
+            return None;
+        }
+        let limits = self.pending.iter().filter_map(|call| call.limit);
+        let first = limits.min().map(|limit| limit.saturating_duration_since(Instant::now()));
+        first.unwrap_or(TICK).min(TICK).try_into().ok()
     }
 
     /// Tries pending calls again whose sockets are ready.
@@ -183,12 +196,8 @@ impl Supervisor {
             .insert(call.thread, (call.number, call.arguments, what));
     }
 
-    /// Forgets interrupted calls, ends those whose time is over, and closes sockets that no process has.
-    fn tick(&mut self) {
-        let listener = &self.listener;
-        let has_ended = |call: &mut Pending| !listener.is_waiting(call.notification.id);
-        let ended: Vec<Pending> = self.pending.extract_if(.., has_ended).collect();
-        ended.into_iter().for_each(|call| self.forget(call));
+    /// Ends calls whose time is over.
+    fn end_late_calls(&mut self) {
         let now = Instant::now();
         let is_late = |call: &mut Pending| call.limit.is_some_and(|limit| limit <= now);
         let late: Vec<Pending> = self.pending.extract_if(.., is_late).collect();
@@ -200,6 +209,14 @@ impl Supervisor {
             };
             let _ = self.listener.answer(call.notification.id, Err(Errno(error)));
         }
+    }
+
+    /// Forgets interrupted calls, and closes sockets that no process has.
+    fn tick(&mut self) {
+        let listener = &self.listener;
+        let has_ended = |call: &mut Pending| !listener.is_waiting(call.notification.id);
+        let ended: Vec<Pending> = self.pending.extract_if(.., has_ended).collect();
+        ended.into_iter().for_each(|call| self.forget(call));
         let lives = |thread: &u32| std::path::Path::new(&format!("/proc/{thread}")).exists();
         self.interrupted.retain(|thread, _| lives(thread));
         self.sockets.sweep_at_times();
@@ -212,7 +229,7 @@ impl Supervisor {
             (*number, arguments) == (notification.number, &notification.arguments)
         });
         match same {
-            Some((_, _, Interrupted::Done(result))) => {
+            Some((_, _, Interrupted::Done(result, then))) if then.elapsed() < REPEATED_WITHIN => {
                 self.finish(notification, Ok(Outcome::Done(result)), None);
             }
             Some((_, _, Interrupted::Connecting(socket, member, result))) => {
@@ -222,7 +239,7 @@ impl Supervisor {
                     None,
                 );
             }
-            None => self.attempt(notification, None),
+            Some((_, _, Interrupted::Done(..))) | None => self.attempt(notification, None),
         }
     }
 
@@ -242,7 +259,7 @@ impl Supervisor {
             // A call that was interrupted meanwhile and is repeated gets the same result.
             Ok(Outcome::Done(result)) => {
                 if self.listener.answer(id, Ok(result)).is_err() {
-                    self.keep(&notification, Interrupted::Done(result));
+                    self.keep(&notification, Interrupted::Done(result, Instant::now()));
                 }
             }
             Err(error) => drop(self.listener.answer(id, Err(error))),
