@@ -219,6 +219,24 @@ pub(crate) fn write(thread: u32, at: u64, bytes: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
+/// How many descriptors the process of a thread may have, or more than there can be if that is not known.
+pub(crate) fn descriptor_limit(thread: u32) -> i32 {
+    let mut limit = libc::rlimit {
+        rlim_cur: libc::RLIM_INFINITY,
+        rlim_max: libc::RLIM_INFINITY,
+    };
+    // SAFETY: the structure is writable; null is allowed.
+    unsafe {
+        libc::prlimit(
+            thread.cast_signed(),
+            libc::RLIMIT_NOFILE,
+            std::ptr::null(),
+            &raw mut limit,
+        )
+    };
+    i32::try_from(limit.rlim_cur).unwrap_or(i32::MAX)
+}
+
 /// Signals that somebody may send to the supervisor and that are for the program.
 const FORWARDED: [c_int; 7] = [
     libc::SIGINT,

@@ -37,7 +37,9 @@ pub(crate) fn start() {
 /// Runs a program, whose first argument is its name; returns its exit code.
 fn run(program: &OsStr, arguments: &[OsString], preload: &OsStr) -> io::Result<i32> {
     if !std::path::Path::new("/proc/thread-self/children").exists() {
-        return Err(io::Error::other("this kernel does not list children (CONFIG_PROC_CHILDREN)"));
+        return Err(io::Error::other(
+            "this kernel does not list children (CONFIG_PROC_CHILDREN)",
+        ));
     }
     // Orphans of the program become children of this process, below which all processes of the program are so.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
@@ -135,7 +137,10 @@ fn fetch(process: i32, number: RawFd) -> io::Result<OwnedFd> {
     let fetched = rustix::process::pidfd_getfd(handle(process)?, number, PidfdGetfdFlags::empty());
     fetched.map_err(|error| {
         let error = io::Error::from(error);
-        io::Error::new(error.kind(), format!("its descriptors cannot be fetched: {error}"))
+        io::Error::new(
+            error.kind(),
+            format!("its descriptors cannot be fetched: {error}"),
+        )
     })
 }
 

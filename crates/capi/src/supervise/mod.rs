@@ -10,6 +10,7 @@
 //! | `filter` | which calls arrive here? |
 //! | `launch` | the program: start, signals, end |
 //! | `sockets` | which descriptor is which? |
+//! | `numbers` | which number does a new descriptor get? |
 //! | `memory` | the program's memory |
 //! | `call` | one call |
 //! | `transfer` | calls that send and receive |
@@ -19,6 +20,7 @@ mod call;
 mod filter;
 mod launch;
 mod memory;
+mod numbers;
 mod setup;
 mod sockets;
 mod transfer;

@@ -13,16 +13,13 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal};
 
 use super::filter::FIRST;
+use super::numbers::Numbers;
 use crate::errno::Errno;
+use crate::ffi::seccomp;
 use crate::socket::Socket;
 
 /// Device and inode of a socket pair.
 type Inode = (u64, u64);
-
-/// Descriptors below this one fit into the sets of `select`, so these numbers are given first.
-const SELECTABLE: i32 = 1024;
-/// No descriptors are given from here on.
-const LIMIT: i32 = 1 << 20;
 
 #[derive(Debug, Default)]
 pub(super) struct Sockets {
@@ -33,8 +30,7 @@ pub(super) struct Sockets {
     unused: BTreeSet<Inode>,
     /// When to look for sockets that nobody has any more.
     sweep_at: Option<Instant>,
-    /// Numbers given so far: the next ones are others, so that a number is not given again at once.
-    given: i32,
+    numbers: Numbers,
 }
 
 /// A descriptor of a process.
@@ -69,14 +65,15 @@ impl Sockets {
     }
 
     /// A number for a new descriptor of a thread, which is `least` at least.
+    ///
+    /// # Errors
+    ///
+    /// `EMFILE` if the program may not have so many.
     pub(super) fn free_number(&mut self, thread: u32, least: i32) -> Result<i32, Errno> {
-        let selectable = SELECTABLE - FIRST;
-        let given = self.given;
-        self.given = (given + 1) % selectable;
-        let first = (0..selectable).map(|at| SELECTABLE - 1 - (given + at) % selectable);
-        let mut numbers = first.chain(SELECTABLE..LIMIT).filter(|number| *number >= least);
-        let is_free = |number: &i32| fs::symlink_metadata(path(thread, *number)).is_err();
-        numbers.find(is_free).ok_or(Errno(libc::EMFILE))
+        let is_free = |number: i32| fs::symlink_metadata(path(thread, number)).is_err();
+        let limit = seccomp::descriptor_limit(thread);
+        let number = self.numbers.free(least, limit, is_free);
+        number.ok_or(Errno(libc::EMFILE))
     }
 
     /// A thread gets another descriptor of a socket.
@@ -89,6 +86,7 @@ impl Sockets {
         let Some(closed) = inode(&path(thread, fd)) else {
             return;
         };
+        self.numbers.closed(fd);
         let is_only = descendants().len() == 1 && !self.shared.contains(&closed);
         let closing = Some((process_of(thread), fd));
         // A process that forks and ends meanwhile can hide its child from one look.
