@@ -149,8 +149,8 @@ impl Socket {
 
     /// Bytes that peers have not acknowledged.
     pub(crate) fn unacknowledged(&self) -> usize {
-        let unsent = |member: &Arc<Member>| member.association.statistics().send_buffer_used;
-        let bytes: u64 = self.all_members().iter().map(unsent).sum();
+        let unacknowledged = |member: &Arc<Member>| member.association.statistics().send_buffer_used;
+        let bytes: u64 = self.all_members().iter().map(unacknowledged).sum();
         usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 

@@ -35,7 +35,7 @@ use rustix::process::Signal;
 
 use crate::errno::Errno;
 use crate::ffi::seccomp::{Listener, Notification};
-use crate::socket::{Member, Received, Socket};
+use crate::socket::{Member, Received, Socket, Style};
 pub(crate) use launch::start;
 use sockets::Sockets;
 
@@ -72,8 +72,8 @@ struct New {
     program: OwnedFd,
     number: i32,
     closes_on_exec: bool,
-    /// The socket that has accepted it.
-    listener: Option<Arc<Socket>>,
+    /// The socket that has accepted it, or from which it was peeled off.
+    origin: Option<Arc<Socket>>,
 }
 
 /// A call that waits.
@@ -102,9 +102,10 @@ struct Supervisor {
     sockets: Sockets,
     pending: Vec<Pending>,
     interrupted: BTreeMap<u32, (i64, [u64; 6], Interrupted)>,
-    /// Messages that no call has got, by address of the socket, and accepted sockets by that of the listening one.
+    /// Messages that an interrupted call has taken, with their sockets.
     returned: Vec<(Arc<Socket>, Received)>,
-    unaccepted: Vec<(Arc<Socket>, Arc<Socket>, OwnedFd)>,
+    /// The origin of a socket that an interrupted call has accepted or peeled off, that socket and its descriptor.
+    ungiven: Vec<(Arc<Socket>, Arc<Socket>, OwnedFd)>,
 }
 
 impl Supervisor {
@@ -115,7 +116,7 @@ impl Supervisor {
             pending: Vec::new(),
             interrupted: BTreeMap::new(),
             returned: Vec::new(),
-            unaccepted: Vec::new(),
+            ungiven: Vec::new(),
         }
     }
 
@@ -154,7 +155,9 @@ impl Supervisor {
             return None;
         }
         let limits = self.pending.iter().filter_map(|call| call.limit);
-        let first = limits.min().map(|limit| limit.saturating_duration_since(Instant::now()));
+        let first = limits
+            .min()
+            .map(|limit| limit.saturating_duration_since(Instant::now()));
         first.unwrap_or(TICK).min(TICK).try_into().ok()
     }
 
@@ -222,6 +225,7 @@ impl Supervisor {
         let lives = |thread: &u32| std::path::Path::new(&format!("/proc/{thread}")).exists();
         self.interrupted.retain(|thread, _| lives(thread));
         self.sockets.sweep_at_times();
+        self.forget_closed();
     }
 
     /// A call has arrived.
@@ -309,25 +313,52 @@ impl Supervisor {
         }
     }
 
-    /// Gives the program a new socket, or keeps it for the next call that accepts.
+    /// Gives the program a new socket. If that fails, one that has been accepted or peeled off is kept for the next call.
     fn give(&mut self, notification: &Notification, new: New) {
         let id = notification.id;
         let given = self
             .listener
             .give(id, new.program.as_fd(), new.number, new.closes_on_exec);
-        match (given, new.listener) {
+        match (given, new.origin) {
             (Ok(()), _) => {
                 let _ = self.sockets.enter(new.socket, &new.program);
             }
-            (Err(_), Some(listener)) if !self.listener.is_waiting(id) => {
-                listener.mark(true);
-                self.unaccepted.push((listener, new.socket, new.program));
-            }
-            (Err(error), _) => {
-                new.socket.add_descriptor();
-                new.socket.remove_descriptor();
+            (Err(error), Some(origin)) => {
+                if origin.style == Style::OneToOne {
+                    origin.mark(true);
+                }
+                self.ungiven.push((origin, new.socket, new.program));
                 self.refuse(id, Err(error));
             }
+            (Err(error), None) => {
+                sockets::close(new.socket);
+                self.refuse(id, Err(error));
+            }
+        }
+    }
+
+    /// A socket of this origin that an interrupted call has not given to the program.
+    fn take_ungiven(
+        &mut self,
+        origin: &Arc<Socket>,
+        is_wanted: impl Fn(&Socket) -> bool,
+    ) -> Option<(Arc<Socket>, OwnedFd)> {
+        let is_it =
+            |(from, new, _): &mut (Arc<Socket>, Arc<Socket>, _)| Arc::ptr_eq(from, origin) && is_wanted(new);
+        let (_, new, program) = self.ungiven.extract_if(.., is_it).next()?;
+        if origin.style == Style::OneToOne {
+            origin.mark(false);
+        }
+        Some((new, program))
+    }
+
+    /// Forgets what interrupted calls have taken from sockets that are closed now.
+    fn forget_closed(&mut self) {
+        let sockets = &self.sockets;
+        self.returned.retain(|(socket, _)| sockets.contains(socket));
+        let is_orphan = |(origin, ..): &mut (Arc<Socket>, _, _)| !sockets.contains(origin);
+        for (_, socket, _) in self.ungiven.extract_if(.., is_orphan) {
+            sockets::close(socket);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Calls that create, connect and accept sockets, also as options.
 
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use rustix::event::PollFlags;
@@ -41,6 +42,22 @@ pub(super) fn connect(
     Ok(Outcome::Connecting(Arc::clone(socket), member, result))
 }
 
+/// A new socket as the outcome of a call.
+fn new(
+    (socket, program): (Arc<Socket>, OwnedFd),
+    number: i32,
+    closes_on_exec: bool,
+    origin: Option<Arc<Socket>>,
+) -> Outcome {
+    Outcome::New(New {
+        socket,
+        program,
+        number,
+        closes_on_exec,
+        origin,
+    })
+}
+
 impl Supervisor {
     /// `socket`. The filter has compared the protocol.
     pub(super) fn socket(&mut self, thread: u32, arguments: [u64; 6]) -> Result<Outcome, Errno> {
@@ -54,34 +71,16 @@ impl Supervisor {
             return Ok(Outcome::Pass);
         }
         Environment::current()?;
+        let number = self.sockets.free_number(thread, FIRST)?;
         let created = Socket::new(style, domain == libc::AF_INET6, modes(kind), Arc::default())?;
-        self.new_descriptor(thread, created, modes(kind).1, None)
-    }
-
-    fn new_descriptor(
-        &mut self,
-        thread: u32,
-        (socket, program): (Arc<Socket>, std::os::fd::OwnedFd),
-        closes_on_exec: bool,
-        listener: Option<Arc<Socket>>,
-    ) -> Result<Outcome, Errno> {
-        Ok(Outcome::New(New {
-            socket,
-            program,
-            number: self.sockets.free_number(thread, FIRST)?,
-            closes_on_exec,
-            listener,
-        }))
+        Ok(new(created, number, modes(kind).1, None))
     }
 
     pub(super) fn accept(&mut self, call: &Call, flags: i32) -> Result<Outcome, Errno> {
-        let is_of = |(listener, ..): &mut (Arc<Socket>, _, _)| Arc::ptr_eq(listener, &call.socket);
-        let returned = self.unaccepted.extract_if(.., is_of).next();
-        let accepted = match returned {
-            Some((listener, accepted, program)) => {
-                listener.mark(false);
-                Ok((accepted, program))
-            }
+        // First, as the kernel does: without a number, the association stays in the queue.
+        let number = self.sockets.free_number(call.memory.thread, FIRST)?;
+        let accepted = match self.take_ungiven(&call.socket, |_| true) {
+            Some(ungiven) => Ok(ungiven),
             None => call.socket.accept(modes(flags)),
         };
         let accepted = match accepted {
@@ -91,8 +90,8 @@ impl Supervisor {
         let peer = address::write(accepted.0.peer()?, accepted.0.maps_v4());
         let [_, to, length, ..] = call.arguments;
         call.memory.put_address(&peer, to, length)?;
-        let listener = Some(Arc::clone(&call.socket));
-        self.new_descriptor(call.memory.thread, accepted, modes(flags).1, listener)
+        let origin = Some(Arc::clone(&call.socket));
+        Ok(new(accepted, number, modes(flags).1, origin))
     }
 
     /// `getsockopt`.
@@ -123,12 +122,16 @@ impl Supervisor {
         let mut fields = Fields::new(given);
         let (id, _) = (fields.i32()?, fields.i32()?);
         let flags = if has_flags { fields.i32()? } else { 0 };
-        let peeled = call.socket.peel_off(id, modes(flags))?;
-        let outcome = self.new_descriptor(call.memory.thread, peeled, modes(flags).1, None)?;
-        if let Outcome::New(new) = &outcome {
-            let pair = Build::new().i32(id).i32(new.number).done();
-            call.memory.write(call.arguments[3], &pair)?;
-        }
+        let number = self.sockets.free_number(call.memory.thread, FIRST)?;
+        let is_same = |peeled: &Socket| peeled.member(id).is_ok_and(|member| member.id == id);
+        let peeled = match self.take_ungiven(&call.socket, is_same) {
+            Some(ungiven) => ungiven,
+            None => call.socket.peel_off(id, modes(flags))?,
+        };
+        let pair = Build::new().i32(id).i32(number).done();
+        let origin = Some(Arc::clone(&call.socket));
+        let outcome = new(peeled, number, modes(flags).1, origin);
+        call.memory.write(call.arguments[3], &pair)?;
         Ok(outcome)
     }
 }

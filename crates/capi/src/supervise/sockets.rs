@@ -48,6 +48,11 @@ impl Sockets {
         self.all.is_empty()
     }
 
+    /// Whether the program has a socket.
+    pub(super) fn contains(&self, socket: &Arc<Socket>) -> bool {
+        self.all.values().any(|known| Arc::ptr_eq(known, socket))
+    }
+
     /// The socket behind a descriptor of a thread; `None` if it is not ours.
     pub(super) fn find(&self, thread: u32, fd: i32) -> Option<Arc<Socket>> {
         if self.all.is_empty() {
@@ -100,11 +105,7 @@ impl Sockets {
         self.shared.remove(&inode);
         self.unused.remove(&inode);
         if let Some(socket) = self.all.remove(&inode) {
-            if socket.lingers() {
-                std::thread::spawn(move || socket.remove_descriptor());
-            } else {
-                socket.remove_descriptor();
-            }
+            release(socket);
         }
     }
 
@@ -130,6 +131,21 @@ impl Sockets {
             .values()
             .for_each(|socket| socket.remove_descriptor());
     }
+}
+
+/// Takes the only descriptor of a socket away, in a thread of its own if that waits for the peer.
+fn release(socket: Arc<Socket>) {
+    if socket.lingers() {
+        std::thread::spawn(move || socket.remove_descriptor());
+    } else {
+        socket.remove_descriptor();
+    }
+}
+
+/// Closes a socket of which the program has got no descriptor.
+pub(super) fn close(socket: Arc<Socket>) {
+    socket.add_descriptor();
+    release(socket);
 }
 
 /// What all descriptors of the program's processes refer to that may be ours, except one of a process.
