@@ -446,7 +446,7 @@ static void departing(void) {
   CHECK(listen(listening, 5) == 0 && write(ports[1], &at, sizeof at) == sizeof at);
   int server = accept(listening, NULL, NULL);
   CHECK(recv(server, buffer, 100, 0) == 5 && close(listening) == 0);
-  CHECK(kill(child, SIGSTOP) == 0);
+  CHECK(kill(child, SIGSTOP) == 0 && waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status));
   CHECK(sctp_bindx(server, (struct sockaddr *)&second, 1, SCTP_BINDX_ADD_ADDR) == 0);
   CHECK(sctp_bindx(server, (struct sockaddr *)&at, 1, SCTP_BINDX_REM_ADDR) == 0);
   /* By the end of a handshake, the driver has done what it was told. */
