@@ -421,6 +421,11 @@ fn environment_does_not_command_a_set_group_id_program() {
 }
 
 #[test]
+fn limit_on_descriptors_of_a_static_program_is_that_of_its_sockets() {
+    supervised_case("supervised", "limits");
+}
+
+#[test]
 fn installed_library_is_found_under_the_name_of_lksctp() {
     if !has("/usr/include/netinet/sctp.h") {
         return;

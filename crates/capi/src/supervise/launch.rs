@@ -7,7 +7,7 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{self, Sender};
 
-use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, WaitOptions};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Resource, Signal, WaitOptions};
 
 use super::{Supervisor, filter, sockets};
 use crate::ffi::seccomp::{self, Blocked, Listener};
@@ -55,6 +55,10 @@ fn run(program: &OsStr, arguments: &[OsString], preload: &OsStr) -> io::Result<i
         command.env(PRELOAD, preload);
     }
     let (child, listener) = launch(command, blocked)?;
+    // Each socket has several descriptors here and one in the program, whose limit stays as it is.
+    let mut limit = rustix::process::getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = rustix::process::setrlimit(Resource::Nofile, limit);
     let (tell, status) = mpsc::channel();
     // Before it can be reaped: its number may belong to another process afterwards.
     let first = handle(child.cast_signed())?;

@@ -1,6 +1,7 @@
 /* For a static program, whose calls another process answers: what differs from a preloaded library. */
 #include "common.h"
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
@@ -108,8 +109,23 @@ static void refusals(void) {
   FAILS(send(client, (void *)8, 10, 0), EFAULT);
 }
 
+/* There are as many sockets as the limit allows above 511. An association that cannot be accepted stays in the queue. */
+static void limits(void) {
+  struct rlimit limit;
+  char buffer[10];
+  int listening = listener(), client = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP), fds[88], taken;
+  CHECK(connect(client, (struct sockaddr *)&at, sizeof at) == 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  limit.rlim_cur = 600;
+  CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  for (int i = 0; i < 88; i++) CHECK((fds[i] = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP)) >= 512 && fds[i] < 600);
+  FAILS(socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP), EMFILE);
+  FAILS(accept(listening, NULL, NULL), EMFILE);
+  CHECK(close(fds[5]) == 0 && (taken = accept(listening, NULL, NULL)) == fds[5]);
+  CHECK(send(client, "kept", 4, 0) == 4 && recv(taken, buffer, 10, 0) == 4);
+}
+
 int main(int count, char **arguments) {
   const struct test_case cases[] = {
-      {"blocking", blocking}, {"readiness", readiness}, {"forked", forked}, {"refusals", refusals}, {0}};
+      {"blocking", blocking}, {"readiness", readiness}, {"forked", forked}, {"refusals", refusals}, {"limits", limits}, {0}};
   return run_case(count, arguments, cases);
 }
