@@ -136,6 +136,16 @@ fn message_for_all_reaches_all_and_idle_ones_are_closed() {
 }
 
 #[test]
+fn peer_that_does_not_read_delays_only_its_messages() {
+    case("many", "full");
+}
+
+#[test]
+fn peer_of_a_static_program_that_does_not_read_delays_only_its_messages() {
+    supervised_case("many", "full");
+}
+
+#[test]
 fn peer_that_lists_the_address_of_another_gets_none_of_its_messages() {
     case("many", "listed");
 }

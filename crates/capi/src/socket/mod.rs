@@ -32,8 +32,8 @@ pub(crate) use member::Member;
 pub(crate) use options::{Answer, Init, Settings, number};
 use receive::Reader;
 pub(crate) use receive::{Received, Told};
-pub(crate) use send::Request;
 use send::Writer;
+pub(crate) use send::{Request, Served};
 
 /// How associations and sockets belong together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -43,6 +43,9 @@ impl Request {
     }
 }
 
+/// Associations that have taken a message for all.
+pub(crate) type Served = BTreeSet<i32>;
+
 /// A gate that a call has passed. When the call is over, the gate lets further ones pass.
 #[derive(Debug)]
 pub(super) struct Passed(Option<Arc<Mirror>>);
@@ -81,6 +84,27 @@ impl Socket {
         request: &Request,
         is_patient: bool,
     ) -> Result<usize, Errno> {
+        self.send_rest(bytes, request, is_patient, &mut Served::default())
+    }
+
+    /// As [`send`](Self::send), without waiting, for a call that is repeated until it succeeds: a message for all is sent to each
+    /// association once.
+    pub(crate) fn try_send(
+        self: &Arc<Self>,
+        bytes: Vec<u8>,
+        request: &Request,
+        served: &mut Served,
+    ) -> Result<usize, Errno> {
+        self.send_rest(bytes, request, false, served)
+    }
+
+    fn send_rest(
+        self: &Arc<Self>,
+        bytes: Vec<u8>,
+        request: &Request,
+        is_patient: bool,
+        served: &mut Served,
+    ) -> Result<usize, Errno> {
         if let Some(error) = self.take_error() {
             return Err(error);
         }
@@ -88,24 +112,55 @@ impl Socket {
         if flags & !SinfoFlags::KNOWN != 0 {
             return Err(Errno(libc::EINVAL));
         }
-        if flags & SinfoFlags::SEND_ALL != 0 && self.style == Style::OneToMany {
-            return self.send_to_all(&bytes, request, is_patient);
+        if self.is_for_all(request) {
+            return self.send_to_all(&bytes, request, is_patient, served);
         }
         let member = self.destination(request)?;
         self.send_to(&member, bytes, request, is_patient)
     }
 
-    /// As on Linux, associations are left out that are being set up or shut down.
-    fn send_to_all(&self, bytes: &[u8], request: &Request, is_patient: bool) -> Result<usize, Errno> {
+    fn is_for_all(&self, request: &Request) -> bool {
+        let is_flagged = |info: Info| info.has(SinfoFlags::SEND_ALL);
+        self.style == Style::OneToMany && request.info.is_some_and(is_flagged)
+    }
+
+    /// The associations that have not taken a message for all. As on Linux, those are left out that are being set up or shut down.
+    fn unserved(&self, served: &Served) -> Vec<Arc<Member>> {
         let takes = |member: &Arc<Member>| member.is_established() && !member.is_shut.load(Ordering::Acquire);
-        for member in self.all_members().into_iter().filter(takes) {
+        let mut members = self.all_members();
+        members.retain(|member| takes(member) && !served.contains(&member.id));
+        members
+    }
+
+    fn send_to_all(
+        &self,
+        bytes: &[u8],
+        request: &Request,
+        is_patient: bool,
+        served: &mut Served,
+    ) -> Result<usize, Errno> {
+        for member in self.unserved(served) {
             match self.send_to(&member, bytes.to_vec(), request, is_patient) {
                 // It has ended, or the peer has begun to shut it down.
-                Ok(_) | Err(Errno(libc::EPIPE)) => {}
+                Ok(_) | Err(Errno(libc::EPIPE)) => served.insert(member.id),
                 Err(error) => return Err(error),
-            }
+            };
         }
         Ok(bytes.len())
+    }
+
+    /// What is writable when the association takes messages again whose buffer was full for this one, in the one-to-many style. `None` if
+    /// it does already.
+    pub(crate) fn gate(&self, request: &Request, served: &Served) -> Option<Arc<Mirror>> {
+        let waiting = match request.to.first() {
+            _ if self.is_for_all(request) => self.unserved(served),
+            Some(peer) => self.member_at(*peer).into_iter().collect(),
+            None => {
+                let named = request.info.map_or(0, |info| info.assoc);
+                self.member(named).into_iter().collect()
+            }
+        };
+        waiting.iter().find_map(|member| member.gate())
     }
 
     /// The association to which the request belongs; in the one-to-many style it is set up if there is none (RFC 6458 §3.1.4).
@@ -249,7 +304,7 @@ impl Socket {
             return Err(Errno(libc::EAGAIN));
         }
         if self.style == Style::OneToMany {
-            let gate = lock(&member.gate).clone();
+            let gate = member.gate();
             if let Some(gate) = &gate {
                 gate.wait_writable()?;
             }
@@ -301,6 +356,11 @@ fn try_send(member: &Member, message: &Message) -> Result<Option<MessageId>, Err
 }
 
 impl Member {
+    /// What calls that send to this association, or connect, wait for in the one-to-many style.
+    pub(crate) fn gate(&self) -> Option<Arc<Mirror>> {
+        lock(&self.gate).clone()
+    }
+
     /// Starts the shutdown: the program sends nothing more.
     pub(super) fn shut_down_sending(&self) -> Result<(), Errno> {
         if !self.is_shut.swap(true, Ordering::AcqRel) {

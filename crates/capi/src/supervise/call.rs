@@ -1,5 +1,6 @@
 //! One system call of the program: what does it ask for, and of which socket?
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::filter::{DUP2, FIRST};
@@ -7,7 +8,7 @@ use super::memory::{MULTIPLE, Memory};
 use super::{Outcome, Supervisor};
 use crate::errno::Errno;
 use crate::ffi::seccomp::Notification;
-use crate::socket::{Answer, Socket};
+use crate::socket::{Answer, Served, Socket};
 use crate::{address, ancillary};
 
 /// A call on a socket of ours.
@@ -16,6 +17,8 @@ pub(super) struct Call {
     pub(super) socket: Arc<Socket>,
     pub(super) memory: Memory,
     pub(super) arguments: [u64; 6],
+    /// Associations that have taken the message, if the call is tried again.
+    pub(super) served: RefCell<Served>,
 }
 
 impl Call {
@@ -30,7 +33,7 @@ impl Call {
 }
 
 impl Supervisor {
-    pub(super) fn call(&mut self, notification: &Notification) -> Result<Outcome, Errno> {
+    pub(super) fn call(&mut self, notification: &Notification, served: Served) -> Result<Outcome, Errno> {
         let (thread, arguments) = (notification.thread, notification.arguments);
         if notification.number == libc::SYS_socket {
             return self.socket(thread, arguments);
@@ -47,6 +50,7 @@ impl Supervisor {
             socket,
             memory,
             arguments,
+            served: RefCell::new(served),
         };
         match notification.number {
             libc::SYS_bind => {

@@ -35,7 +35,8 @@ use rustix::process::Signal;
 
 use crate::errno::Errno;
 use crate::ffi::seccomp::{Listener, Notification};
-use crate::socket::{Member, Received, Socket, Style};
+use crate::mirror::Mirror;
+use crate::socket::{Member, Received, Served, Socket, Style};
 pub(crate) use launch::start;
 use sockets::Sockets;
 
@@ -59,10 +60,46 @@ enum Outcome {
     New(New),
     /// Another descriptor of a socket, with this number.
     Duplicate(OwnedFd, i32, bool),
-    /// It waits until the socket is ready for this, if its descriptor waits.
-    Wait(Arc<Socket>, PollFlags),
+    /// It waits, if the descriptor of its socket does.
+    Wait(Awaited),
     /// The handshake goes on. The second value is the result of the call.
     Connecting(Arc<Socket>, Arc<Member>, i64),
+}
+
+/// What a call waits for.
+#[derive(Debug)]
+struct Awaited {
+    socket: Arc<Socket>,
+    events: PollFlags,
+    /// What is writable then instead of the socket, if one association of several is waited for.
+    gate: Option<Arc<Mirror>>,
+    /// Associations that have taken the message.
+    served: Served,
+}
+
+impl Awaited {
+    fn new(socket: &Arc<Socket>, events: PollFlags) -> Self {
+        Self {
+            socket: Arc::clone(socket),
+            events,
+            gate: None,
+            served: Served::default(),
+        }
+    }
+
+    /// The descriptors that tell of it: the socket's, which hangs up when it is closed, and perhaps the gate's.
+    fn descriptors(&self) -> impl Iterator<Item = PollFd<'_>> {
+        let gate = self.gate.as_ref();
+        let events = if gate.is_some() {
+            PollFlags::empty()
+        } else {
+            self.events
+        };
+        let gate = gate.map(|gate| PollFd::from_borrowed_fd(gate.descriptor(), self.events));
+        [PollFd::from_borrowed_fd(self.socket.descriptor(), events)]
+            .into_iter()
+            .chain(gate)
+    }
 }
 
 /// A new socket.
@@ -80,8 +117,7 @@ struct New {
 #[derive(Debug)]
 struct Pending {
     notification: Notification,
-    socket: Arc<Socket>,
-    events: PollFlags,
+    awaited: Awaited,
     /// The end of `SO_RCVTIMEO` or `SO_SNDTIMEO`.
     limit: Option<Instant>,
     handshake: Option<(Arc<Member>, i64)>,
@@ -125,12 +161,17 @@ impl Supervisor {
         let mut swept = Instant::now();
         loop {
             let mut watched = vec![PollFd::new(&self.listener, PollFlags::IN)];
-            let waiting = self.pending.iter();
-            watched
-                .extend(waiting.map(|call| PollFd::from_borrowed_fd(call.socket.descriptor(), call.events)));
+            watched.extend(self.pending.iter().flat_map(|call| call.awaited.descriptors()));
             let _ = poll(&mut watched, self.until_tick().as_ref());
             let calls = watched[0].revents();
-            let ready: Vec<bool> = watched[1..].iter().map(|fd| !fd.revents().is_empty()).collect();
+            let mut told = watched[1..].iter().map(|fd| !fd.revents().is_empty());
+            let ready = self.pending.iter().map(|call| {
+                let count = call.awaited.descriptors().count();
+                told.by_ref()
+                    .take(count)
+                    .fold(false, |any, is_told| any | is_told)
+            });
+            let ready: Vec<bool> = ready.collect();
             drop(watched);
             self.retry(&ready);
             if calls.contains(PollFlags::IN) {
@@ -176,13 +217,10 @@ impl Supervisor {
             }
             let notification = call.notification;
             match call.handshake {
-                None => self.attempt(notification, call.limit),
+                None => self.attempt(notification, call.awaited.served, call.limit),
                 Some((member, result)) => {
-                    let outcome = match call.socket.handshake(&member) {
-                        None => Ok(Outcome::Connecting(call.socket, member, result)),
-                        Some(ended) => ended.map(|()| Outcome::Done(result)),
-                    };
-                    self.finish(notification, outcome, call.limit);
+                    let outcome = Outcome::Connecting(call.awaited.socket, member, result);
+                    self.finish(notification, Ok(outcome), call.limit);
                 }
             }
         }
@@ -191,7 +229,7 @@ impl Supervisor {
     /// A call waits no longer. A handshake that it began goes on.
     fn forget(&mut self, call: Pending) {
         if let Some((member, result)) = call.handshake {
-            let begun = Interrupted::Connecting(call.socket, member, result);
+            let begun = Interrupted::Connecting(call.awaited.socket, member, result);
             self.keep(&call.notification, begun);
         }
     }
@@ -245,12 +283,14 @@ impl Supervisor {
                     None,
                 );
             }
-            Some((_, _, Interrupted::Done(..))) | None => self.attempt(notification, None),
+            Some((_, _, Interrupted::Done(..))) | None => {
+                self.attempt(notification, Served::default(), None);
+            }
         }
     }
 
-    fn attempt(&mut self, notification: Notification, limit: Option<Instant>) {
-        let outcome = self.call(&notification);
+    fn attempt(&mut self, notification: Notification, served: Served, limit: Option<Instant>) {
+        let outcome = self.call(&notification, served);
         self.finish(notification, outcome, limit);
     }
 
@@ -286,31 +326,48 @@ impl Supervisor {
                 let given = self.listener.give(id, descriptor.as_fd(), number, closes);
                 self.refuse(id, given);
             }
-            Ok(Outcome::Wait(socket, events)) => {
-                if !socket.waits().unwrap_or(false) {
+            Ok(Outcome::Wait(awaited)) => {
+                if !awaited.socket.waits().unwrap_or(false) {
                     let _ = self.listener.answer(id, Err(Errno(libc::EAGAIN)));
                     return;
                 }
-                let limit = limit.or_else(|| socket.limit(events == PollFlags::OUT));
+                let sends = awaited.events == PollFlags::OUT;
+                let limit = limit.or_else(|| awaited.socket.limit(sends));
                 self.pending.push(Pending {
                     notification,
-                    socket,
-                    events,
+                    awaited,
                     limit,
                     handshake: None,
                 });
             }
             Ok(Outcome::Connecting(socket, member, result)) => {
-                let limit = limit.or_else(|| socket.limit(true));
-                self.pending.push(Pending {
-                    notification,
-                    socket,
-                    events: PollFlags::OUT,
-                    limit,
-                    handshake: Some((member, result)),
-                });
+                self.connect(notification, (socket, member, result), limit);
             }
         }
+    }
+
+    /// A call waits for the end of a handshake.
+    fn connect(
+        &mut self,
+        notification: Notification,
+        (socket, member, result): (Arc<Socket>, Arc<Member>, i64),
+        limit: Option<Instant>,
+    ) {
+        // Before the handshake is looked at: the gate opens at its end and may go then.
+        let gate = member.gate();
+        if let Some(ended) = socket.handshake(&member) {
+            return self.finish(notification, ended.map(|()| Outcome::Done(result)), limit);
+        }
+        let limit = limit.or_else(|| socket.limit(true));
+        self.pending.push(Pending {
+            notification,
+            awaited: Awaited {
+                gate,
+                ..Awaited::new(&socket, PollFlags::OUT)
+            },
+            limit,
+            handshake: Some((member, result)),
+        });
     }
 
     /// Gives the program a new socket. If that fails, one that has been accepted or peeled off is kept for the next call.

@@ -7,7 +7,7 @@ use rustix::event::PollFlags;
 
 use super::call::Call;
 use super::filter::FIRST;
-use super::{New, Outcome, Supervisor};
+use super::{Awaited, New, Outcome, Supervisor};
 use crate::address;
 use crate::environment::Environment;
 use crate::errno::Errno;
@@ -84,7 +84,7 @@ impl Supervisor {
             None => call.socket.accept(modes(flags)),
         };
         let accepted = match accepted {
-            Err(Errno(libc::EAGAIN)) => return Ok(Outcome::Wait(Arc::clone(&call.socket), PollFlags::IN)),
+            Err(Errno(libc::EAGAIN)) => return Ok(Outcome::Wait(Awaited::new(&call.socket, PollFlags::IN))),
             other => other?,
         };
         let peer = address::write(accepted.0.peer()?, accepted.0.maps_v4());

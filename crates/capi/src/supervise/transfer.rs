@@ -6,9 +6,9 @@ use rustix::event::PollFlags;
 
 use super::call::Call;
 use super::memory::{Buffer, LENGTH, MULTIPLE, room};
-use super::{Outcome, Supervisor};
+use super::{Awaited, Outcome, Supervisor};
 use crate::errno::Errno;
-use crate::socket::{Received, Request};
+use crate::socket::{Received, Request, Style};
 use crate::{address, ancillary};
 
 /// What a call does with its flags.
@@ -25,12 +25,12 @@ impl Flags {
     }
 }
 
-/// A call that waits, unless its flags forbid it.
-fn wait(call: &Call, events: PollFlags, flags: Flags) -> Result<Outcome, Errno> {
+/// A call that waits for something to receive, unless its flags forbid it.
+fn wait(call: &Call, flags: Flags) -> Result<Outcome, Errno> {
     if !flags.waits() {
         return Err(Errno(libc::EAGAIN));
     }
-    Ok(Outcome::Wait(Arc::clone(&call.socket), events))
+    Ok(Outcome::Wait(Awaited::new(&call.socket, PollFlags::IN)))
 }
 
 impl Supervisor {
@@ -100,7 +100,7 @@ impl Supervisor {
         (from, size): (u64, u64),
     ) -> Result<Outcome, Errno> {
         let received = match self.take(call, room(buffers), flags) {
-            Err(Errno(libc::EAGAIN)) => return wait(call, PollFlags::IN, flags),
+            Err(Errno(libc::EAGAIN)) => return wait(call, flags),
             other => other?,
         };
         call.memory.scatter(&received.bytes, buffers)?;
@@ -119,7 +119,7 @@ impl Supervisor {
         let memory = call.memory;
         let header = memory.header(at)?;
         let received = match self.take(call, room(&header.buffers), flags) {
-            Err(Errno(libc::EAGAIN)) => return wait(call, PollFlags::IN, flags),
+            Err(Errno(libc::EAGAIN)) => return wait(call, flags),
             other => other?,
         };
         memory.scatter(&received.bytes, &header.buffers)?;
@@ -152,11 +152,22 @@ fn received_as(call: &Call, received: Received, flags: Flags) -> Outcome {
 }
 
 fn send(call: &Call, buffers: &[Buffer], request: Request, flags: Flags) -> Result<Outcome, Errno> {
-    let bytes = call.memory.gather(buffers, call.socket.longest())?;
-    match call.socket.send(bytes, &request, false) {
-        Err(Errno(libc::EAGAIN)) => wait(call, PollFlags::OUT, flags),
-        Err(Errno(libc::EPIPE)) if flags.0 & libc::MSG_NOSIGNAL == 0 => Ok(Outcome::Broken),
-        sent => Ok(Outcome::Done(sent? as i64)),
+    let mut served = call.served.take();
+    loop {
+        let bytes = call.memory.gather(buffers, call.socket.longest())?;
+        match call.socket.try_send(bytes, &request, &mut served) {
+            Err(Errno(libc::EAGAIN)) if flags.waits() => {}
+            Err(Errno(libc::EPIPE)) if flags.0 & libc::MSG_NOSIGNAL == 0 => return Ok(Outcome::Broken),
+            sent => return Ok(Outcome::Done(sent? as i64)),
+        }
+        let gate = call.socket.gate(&request, &served);
+        if gate.is_some() || call.socket.style == Style::OneToOne {
+            return Ok(Outcome::Wait(Awaited {
+                gate,
+                served,
+                ..Awaited::new(&call.socket, PollFlags::OUT)
+            }));
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 /* One-to-many style sockets (RFC 6458 section 3). Usage: many CASE. */
 #include "common.h"
 
-enum { THREADS = 100, EACH = 50 };
+enum { THREADS = 100, EACH = 50, LONG = 1000 };
 
 static int server(void) {
   int fd = bound(SOCK_SEQPACKET, &at), on = 1;
@@ -307,6 +307,66 @@ static void thousands(void) {
   CHECK(all == N * N);
 }
 
+struct job {
+  int fd, flags;
+  sctp_assoc_t to;
+  const char *text;
+};
+
+static ssize_t do_job(const struct job *job, int flags) {
+  union { struct cmsghdr head; char bytes[CMSG_SPACE(sizeof(struct sctp_sndinfo))]; } control = {{0}};
+  struct sctp_sndinfo info = {.snd_flags = job->flags, .snd_assoc_id = job->to};
+  struct iovec part = {(void *)job->text, LONG};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof info), .cmsg_level = IPPROTO_SCTP, .cmsg_type = SCTP_SNDINFO};
+  memcpy(CMSG_DATA(&control.head), &info, sizeof info);
+  /* sctp_sendv of lksctp's library takes no flags. */
+  return sendmsg(job->fd, &message, flags);
+}
+
+static void *wait_and_send(void *job) {
+  CHECK(do_job(job, 0) == LONG);
+  return NULL;
+}
+
+/* Receives until this message has arrived. */
+static void receive_until(int fd, const char *text) {
+  char buffer[LONG];
+  do CHECK(recv(fd, buffer, LONG, 0) == LONG);
+  while (memcmp(buffer, text, LONG) != 0);
+}
+
+/* A peer that does not read delays what is sent to it and to all, and nothing else; what is sent to all arrives once. */
+static void full(void) {
+  int fd = server(), clients[2];
+  char buffer[LONG], filler[LONG] = "", one[LONG] = "late", other[LONG] = "for everybody", last[LONG] = "end";
+  union sctp_notification notice;
+  struct job fill[2], late = {fd, 0, 0, one}, everybody = {fd, SCTP_SENDALL, 0, other};
+  pthread_t thread;
+  subscribe(fd, SCTP_ASSOC_CHANGE);
+  for (int i = 0; i < 2; i++) {
+    clients[i] = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+    CHECK(connect(clients[i], (struct sockaddr *)&at, sizeof at) == 0);
+    await(fd, SCTP_ASSOC_CHANGE, &notice);
+    fill[i] = (struct job){fd, 0, notice.sn_assoc_change.sac_assoc_id, filler};
+  }
+  do {
+    for (int i = 0; i < 2; i++) {
+      while (do_job(&fill[i], MSG_DONTWAIT) > 0) continue;
+      CHECK(errno == EAGAIN);
+    }
+  } while (events(fd, POLLOUT, 100) & POLLOUT);
+  late.to = fill[0].to;
+  CHECK(pthread_create(&thread, NULL, wait_and_send, &late) == 0);
+  usleep(20000);
+  receive_until(clients[0], one);
+  CHECK(pthread_join(thread, NULL) == 0 && pthread_create(&thread, NULL, wait_and_send, &everybody) == 0);
+  for (int i = 0; i < 2; i++) receive_until(clients[i], other);
+  CHECK(pthread_join(thread, NULL) == 0);
+  fill[0].text = last;
+  CHECK(do_job(&fill[0], 0) == LONG && recv(clients[0], buffer, LONG, 0) == LONG && memcmp(buffer, last, LONG) == 0);
+}
+
 static struct sockaddr_in middle;
 static volatile int over;
 
@@ -345,6 +405,6 @@ static void anew(void) {
 int main(int count, char **arguments) {
   const struct test_case cases[] = {{"implicit", implicit}, {"ends", ends}, {"peeled", peeled}, {"all", all},
                                     {"listed", listed}, {"scoped", scoped}, {"threads", threads}, {"ready", ready},
-                                    {"thousands", thousands}, {"anew", anew}, {0}};
+                                    {"thousands", thousands}, {"anew", anew}, {"full", full}, {0}};
   return run_case(count, arguments, cases);
 }
