@@ -18,7 +18,7 @@ mod serve;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::fd::{AsRawFd as _, RawFd};
+use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -29,7 +29,7 @@ use crate::{ffi, lock, mirror, table};
 pub(crate) use handle::Handle;
 pub(crate) use remote::{Inherited, Remote};
 
-/// The parent's ends of channels. A child closes them: else it would keep channels of others open.
+/// The parent's ends of channels, and those to be passed to a child of a child. A child closes them: else it would keep channels of others open.
 static SERVED: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
 
 thread_local! {
@@ -120,13 +120,16 @@ pub(crate) fn after_in_child() {
     Process::current().inherit(all);
 }
 
-/// Enters the parent's end of a channel.
-fn serving(channel: &UnixStream) {
-    lock(&SERVED).push(channel.as_raw_fd());
+/// A channel for a child of a child: the parent's end, and the other one until it is passed.
+fn channel_to_pass() -> Result<(UnixStream, UnixStream), Errno> {
+    let mut all = lock(&SERVED);
+    let (ours, theirs) = channel()?;
+    all.extend([ours.as_raw_fd(), theirs.as_raw_fd()]);
+    Ok((ours, theirs))
 }
 
-/// Closes the parent's end of a channel.
-fn served(channel: UnixStream) {
+/// Closes an end of a channel that was entered.
+fn served(channel: OwnedFd) {
     let mut all = lock(&SERVED);
     all.retain(|fd| *fd != channel.as_raw_fd());
     drop(channel);

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, mpsc};
 
 use super::call::{self, Call};
-use super::{channel, served, serving};
+use super::{channel_to_pass, served};
 use crate::address;
 use crate::errno::Errno;
 use crate::ffi;
@@ -35,7 +35,7 @@ pub(super) fn start(channel: UnixStream, sockets: Sockets) {
         })
     });
     if started.is_err() {
-        served(channel);
+        served(channel.into());
         sockets.values().for_each(|socket| socket.remove_descriptor());
         return;
     }
@@ -50,7 +50,9 @@ fn serve(channel: UnixStream, mut sockets: Sockets) {
         let sent = match given {
             Ok((answer, descriptor)) => {
                 let answer = Build::new().i32(0).bytes(&answer).done();
-                call::put(&channel, &answer, descriptor.as_ref().map(OwnedFd::as_fd))
+                let sent = call::put(&channel, &answer, descriptor.as_ref().map(OwnedFd::as_fd));
+                descriptor.into_iter().for_each(served);
+                sent
             }
             Err(Errno(number)) => call::put(&channel, &Build::new().i32(number).done(), None),
         };
@@ -58,14 +60,13 @@ fn serve(channel: UnixStream, mut sockets: Sockets) {
             break;
         }
     }
-    served(channel);
+    served(channel.into());
     sockets.values().for_each(|socket| socket.remove_descriptor());
 }
 
 fn answer(sockets: &mut Sockets, next: &mut i32, number: i32, call: Call) -> Given {
     if call == Call::Fork {
-        let (ours, theirs) = channel()?;
-        serving(&ours);
+        let (ours, theirs) = channel_to_pass()?;
         sockets.values().for_each(|socket| socket.add_descriptor());
         start(ours, sockets.clone());
         return Ok((Vec::new(), Some(theirs.into())));
