@@ -19,6 +19,8 @@ use crate::socket::{Init, Received, Request, Told};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Call {
     Send {
+        /// The same when the call is repeated, because it has to wait.
+        serial: u32,
         bytes: Vec<u8>,
         request: Request,
     },
@@ -54,7 +56,11 @@ impl Call {
     pub(super) fn write(&self, number: i32) -> Vec<u8> {
         let build = Build::new().i32(number);
         match self {
-            Self::Send { bytes, request } => write_request(build.u8(0), request).bytes(bytes),
+            Self::Send {
+                serial,
+                bytes,
+                request,
+            } => write_request(build.u8(0).u32(*serial), request).bytes(bytes),
             Self::Receive { room, peeks } => build.u8(1).u32(*room).u8((*peeks).into()),
             Self::Option { level, name, given } => build.u8(2).i32(*level).i32(*name).bytes(given),
             Self::SetOption { level, name, value } => build.u8(3).i32(*level).i32(*name).bytes(value),
@@ -73,8 +79,10 @@ impl Call {
         let number = fields.i32()?;
         let call = match fields.u8()? {
             0 => {
+                let serial = fields.u32()?;
                 let request = read_request(&mut fields)?;
                 Self::Send {
+                    serial,
                     bytes: fields.rest().to_vec(),
                     request,
                 }
@@ -255,6 +263,7 @@ mod tests {
         };
         for call in [
             Call::Send {
+                serial: 3,
                 bytes: b"hello".to_vec(),
                 request,
             },

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::call::{self, Call};
@@ -99,7 +100,9 @@ impl Remote {
 
     /// Waits for room, if the call may wait.
     pub(super) fn send(&self, bytes: Vec<u8>, request: &Request, is_patient: bool) -> Result<usize, Errno> {
+        static SERIAL: AtomicU32 = AtomicU32::new(0);
         let call = Call::Send {
+            serial: SERIAL.fetch_add(1, Ordering::Relaxed),
             bytes,
             request: request.clone(),
         };

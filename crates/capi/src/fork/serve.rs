@@ -11,13 +11,43 @@ use crate::address;
 use crate::errno::Errno;
 use crate::ffi;
 use crate::layout::Build;
-use crate::socket::{Answer, Received, Socket};
+use crate::socket::{Answer, Received, Request, Served, Socket};
 
 /// Numbers of sockets that a child has accepted begin here; those that it inherited have that of their descriptor.
 const FIRST_ACCEPTED: i32 = 1 << 20;
 
 /// Sockets to which a child has a reference.
 type Sockets = BTreeMap<i32, Arc<Socket>>;
+
+/// What a child has.
+struct Held {
+    sockets: Sockets,
+    /// The number of the next socket that it accepts.
+    next: i32,
+    /// Messages for all that are not sent to all yet, by the serials of their calls.
+    unfinished: BTreeMap<u32, Served>,
+}
+
+/// How many unfinished messages are remembered: their calls may have been interrupted.
+const UNFINISHED: usize = 64;
+
+impl Held {
+    fn send(&mut self, socket: &Arc<Socket>, serial: u32, (bytes, request): (Vec<u8>, &Request)) -> Given {
+        if bytes.len() > socket.longest() {
+            return Err(Errno(libc::EMSGSIZE));
+        }
+        let mut served = self.unfinished.remove(&serial).unwrap_or_default();
+        let sent = socket.try_send(bytes, request, &mut served);
+        if sent == Err(Errno(libc::EAGAIN)) && !served.is_empty() {
+            self.unfinished.insert(serial, served);
+            if self.unfinished.len() > UNFINISHED {
+                self.unfinished.pop_first();
+            }
+        }
+        let sent = u32::try_from(sent?).unwrap_or(u32::MAX);
+        Ok((Build::new().u32(sent).done(), None))
+    }
+}
 
 /// An answer, and a descriptor for the child.
 type Given = Result<(Vec<u8>, Option<OwnedFd>), Errno>;
@@ -42,11 +72,14 @@ pub(super) fn start(channel: UnixStream, sockets: Sockets) {
     let _ = give.send((channel, sockets));
 }
 
-fn serve(channel: UnixStream, mut sockets: Sockets) {
-    let mut next = FIRST_ACCEPTED;
+fn serve(channel: UnixStream, sockets: Sockets) {
+    let mut held = Held {
+        sockets,
+        next: FIRST_ACCEPTED,
+        unfinished: BTreeMap::new(),
+    };
     while let Ok(Some((message, _))) = call::take(&channel) {
-        let given =
-            Call::read(&message).and_then(|(number, call)| answer(&mut sockets, &mut next, number, call));
+        let given = Call::read(&message).and_then(|(number, call)| answer(&mut held, number, call));
         let sent = match given {
             Ok((answer, descriptor)) => {
                 let answer = Build::new().i32(0).bytes(&answer).done();
@@ -61,10 +94,12 @@ fn serve(channel: UnixStream, mut sockets: Sockets) {
         }
     }
     served(channel.into());
-    sockets.values().for_each(|socket| socket.remove_descriptor());
+    let sockets = held.sockets.values();
+    sockets.for_each(|socket| socket.remove_descriptor());
 }
 
-fn answer(sockets: &mut Sockets, next: &mut i32, number: i32, call: Call) -> Given {
+fn answer(held: &mut Held, number: i32, call: Call) -> Given {
+    let sockets = &mut held.sockets;
     if call == Call::Fork {
         let (ours, theirs) = channel_to_pass()?;
         sockets.values().for_each(|socket| socket.add_descriptor());
@@ -74,16 +109,11 @@ fn answer(sockets: &mut Sockets, next: &mut i32, number: i32, call: Call) -> Giv
     let socket = Arc::clone(sockets.get(&number).ok_or(Errno(libc::EBADF))?);
     let nothing = Ok((Vec::new(), None));
     match call {
-        Call::Send { bytes, request } => {
-            if bytes.len() > socket.longest() {
-                return Err(Errno(libc::EMSGSIZE));
-            }
-            let sent = socket.send(bytes, &request, false)?;
-            Ok((
-                Build::new().u32(u32::try_from(sent).unwrap_or(u32::MAX)).done(),
-                None,
-            ))
-        }
+        Call::Send {
+            serial,
+            bytes,
+            request,
+        } => held.send(&socket, serial, (bytes, &request)),
         Call::Receive { room, peeks } => {
             let received: Received = socket.receive(room as usize, peeks)?;
             Ok((call::write_received(&received), None))
@@ -100,9 +130,10 @@ fn answer(sockets: &mut Sockets, next: &mut i32, number: i32, call: Call) -> Giv
             let (accepted, program) = socket.accept((nonblocking, true))?;
             let peer = address::write(accepted.peer()?, accepted.maps_v4());
             accepted.add_descriptor();
-            sockets.insert(*next, accepted);
-            *next += 1;
-            Ok((Build::new().i32(*next - 1).bytes(&peer).done(), Some(program)))
+            let number = held.next;
+            sockets.insert(number, accepted);
+            held.next += 1;
+            Ok((Build::new().i32(number).bytes(&peer).done(), Some(program)))
         }
         Call::ShutDown => socket.shut_down_sending().and(nothing),
         Call::Close => {
