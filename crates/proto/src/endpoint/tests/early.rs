@@ -125,7 +125,7 @@ fn peer_that_refuses_early_data_by_abort_ends_the_attempt() {
     };
     assert_eq!(receive(&mut endpoint, tag, &abort), Vec::<Vec<u8>>::new());
     let events = events(&mut endpoint);
-    let closed = |event: &Event| matches!(event, Event::Closed(CloseReason::AbortedByPeer(_)));
+    let closed = |event: &Event| matches!(event, Event::Closed(CloseReason::AbortedByPeer { .. }));
     assert!(events.iter().any(closed), "{events:?}");
 }
 
