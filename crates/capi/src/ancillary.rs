@@ -25,6 +25,9 @@ mod kind {
     pub(super) const DSTADDRV6: c_int = 8;
 }
 
+/// Longest ancillary data that the kernel takes.
+pub(crate) const LONGEST: usize = 64 << 10;
+
 /// Length of `struct cmsghdr`, to which ancillary data is aligned.
 const HEADER: usize = 16;
 
@@ -102,7 +105,7 @@ pub(crate) fn passed_descriptors(mut control: &[u8]) -> Vec<c_int> {
 }
 
 /// What a program wants to be told about what it received.
-pub(crate) fn write(received: &Received) -> Vec<Vec<u8>> {
+fn write(received: &Received) -> Vec<Vec<u8>> {
     let told = received.told;
     let mut all = Vec::new();
     if let Some(info) = received.info {
@@ -117,6 +120,18 @@ pub(crate) fn write(received: &Received) -> Vec<Vec<u8>> {
         }
     }
     all
+}
+
+/// As much of what a program wants to be told as fits, and whether that is all.
+pub(crate) fn write_into(received: &Received, room: usize) -> (Vec<u8>, bool) {
+    let mut fitting = Vec::new();
+    for item in write(received) {
+        if fitting.len() + item.len() > room {
+            return (fitting, false);
+        }
+        fitting.extend(item);
+    }
+    (fitting, true)
 }
 
 /// Ancillary data of this type.

@@ -6,8 +6,8 @@ use std::slice;
 
 use libc::{c_int, iovec, msghdr, sockaddr, socklen_t, ssize_t};
 
-use crate::address;
 use crate::errno::Errno;
+use crate::{address, ancillary};
 
 /// The result of a call, with `errno` set after an error.
 pub(super) fn finish(result: Result<usize, Errno>) -> ssize_t {
@@ -112,8 +112,7 @@ pub(super) fn message(from: *const c_void, length: usize, limit: usize) -> Resul
 ///
 /// `ENOBUFS` if it is longer than the kernel would take; as [`input`].
 pub(super) fn control<'m>(header: &msghdr) -> Result<&'m [u8], Errno> {
-    const LONGEST: usize = 64 << 10;
-    if header.msg_controllen > LONGEST {
+    if header.msg_controllen > ancillary::LONGEST {
         return Err(Errno(libc::ENOBUFS));
     }
     input(header.msg_control, header.msg_controllen)

@@ -9,12 +9,9 @@ use super::next::next;
 use super::setup::enter;
 use crate::errno::Errno;
 use crate::fork::Handle;
-use crate::layout::{Build, Fields};
-use crate::socket::{Answer, Socket, number};
+use crate::layout::{ConnectX, LONGEST, PeelOff};
+use crate::socket::{Answer, Socket, modes, number};
 use crate::{address, table};
-
-/// Longest structure that an option reads; longer ones are cut.
-const LONGEST: usize = 64 << 10;
 
 /// Reads an option (RFC 6458 §8).
 #[unsafe(no_mangle)]
@@ -48,14 +45,15 @@ pub(super) fn read_option(
     let is_sctp = level == libc::IPPROTO_SCTP;
     let (answer, result) = match name {
         number::PEELOFF | number::PEELOFF_FLAGS if is_sctp => {
-            let answer = peel_off(&*socket.clone().local()?, given, name == number::PEELOFF_FLAGS)?;
-            let fd = Fields::new(&answer[4..]).i32()?;
-            (Answer::Value(answer), fd)
+            let asked = PeelOff::read(given, name == number::PEELOFF_FLAGS)?;
+            let peeled = socket.clone().local()?.peel_off(asked.id, modes(asked.flags()))?;
+            let fd = enter(peeled)?;
+            (Answer::Value(asked.answer(fd)), fd)
         }
         number::CONNECTX3 if is_sctp => {
             let (id, connected) = connectx(&socket.clone().local()?, given)?;
             // As on Linux, the identifier is written also if the handshake goes on (`EINPROGRESS`).
-            (Answer::Value(Build::new().i32(id).done()), done(connected))
+            (Answer::Value(ConnectX::answer(id)), done(connected))
         }
         _ => (socket.option(level, name, given)?, 0),
     };
@@ -67,23 +65,11 @@ pub(super) fn read_option(
     Ok(Some(result))
 }
 
-/// `sctp_peeloff_arg_t`, with flags or without.
-fn peel_off(socket: &Socket, given: &[u8], has_flags: bool) -> Result<Vec<u8>, Errno> {
-    let mut fields = Fields::new(given);
-    let (id, _) = (fields.i32()?, fields.i32()?);
-    let flags = if has_flags { fields.i32()? } else { 0 };
-    let fd = enter(socket.peel_off(id, super::sctp::modes(flags))?)?;
-    let build = Build::new().i32(id).i32(fd);
-    Ok(if has_flags { build.i32(flags) } else { build }.done())
-}
-
-/// `struct sctp_getaddrs_old`: an identifier to be written, the length of the addresses, and where they are.
+/// Sets an association up; returns its identifier, and whether the handshake is over.
 fn connectx(socket: &std::sync::Arc<Socket>, given: &[u8]) -> Result<(i32, Result<(), Errno>), Errno> {
-    let mut fields = Fields::new(given);
-    let (_, length) = (fields.i32()?, fields.u32()?);
-    let place = fields.bytes(8)?.first_chunk().copied().unwrap_or_default();
-    let addresses = usize::from_ne_bytes(place) as *const sockaddr;
-    let packed = memory::input(addresses.cast(), (length as usize).min(LONGEST))?;
+    let asked = ConnectX::read(given)?;
+    let addresses = usize::try_from(asked.at).map_err(|_| Errno(libc::EFAULT))? as *const sockaddr;
+    let packed = memory::input(addresses.cast(), asked.length)?;
     socket.connect(&address::read_all(packed)?)
 }
 

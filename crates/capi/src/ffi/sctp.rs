@@ -13,7 +13,7 @@ use super::transfer::{destination, one, receive_from, send_with, when_readable};
 use crate::errno::Errno;
 use crate::fork::Handle;
 use crate::layout::{Fields, Info};
-use crate::socket::{Request, Socket};
+use crate::socket::{Request, Socket, modes};
 use crate::table::{self, Found};
 use crate::{address, ancillary};
 
@@ -25,11 +25,6 @@ fn ours(fd: c_int) -> Result<Found<Arc<Socket>>, Errno> {
 /// As [`ours`], also of the process that forked this one.
 fn reached(fd: c_int) -> Result<Found<Handle>, Errno> {
     table::find(fd).unwrap_or(Err(Errno(libc::ENOTSUP)))
-}
-
-/// Whether a new descriptor does not wait, and closes on exec, by `SOCK_NONBLOCK` and `SOCK_CLOEXEC`.
-pub(super) const fn modes(flags: c_int) -> (bool, bool) {
-    (flags & libc::SOCK_NONBLOCK != 0, flags & libc::SOCK_CLOEXEC != 0)
 }
 
 /// Binds to several addresses, or removes some (RFC 6458 §9.1).

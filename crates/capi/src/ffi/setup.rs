@@ -11,7 +11,7 @@ use super::transfer::when_readable;
 use crate::environment::Environment;
 use crate::errno::Errno;
 use crate::fork::Handle;
-use crate::socket::{Socket, Style};
+use crate::socket::{Socket, Style, modes};
 use crate::table;
 
 /// Enters a new socket into the table; returns its descriptor.
@@ -32,16 +32,12 @@ fn enter_handle(handle: Handle, program: OwnedFd) -> Result<c_int, Errno> {
 /// Creates a socket of the one-to-one or one-to-many style (RFC 6458 §3.1.1, §4.1.1).
 #[unsafe(no_mangle)]
 extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
-    let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    let is_ours = matches!(domain, libc::AF_INET | libc::AF_INET6) && protocol == libc::IPPROTO_SCTP;
-    let style = match kind & !flags {
-        libc::SOCK_STREAM if is_ours => Style::OneToOne,
-        libc::SOCK_SEQPACKET if is_ours => Style::OneToMany,
-        _ => return next!(socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int),
+    let style = Style::of(domain, kind).filter(|_| protocol == libc::IPPROTO_SCTP);
+    let Some(style) = style else {
+        return next!(socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int);
     };
-    let modes = (kind & libc::SOCK_NONBLOCK != 0, kind & libc::SOCK_CLOEXEC != 0);
     let created = Environment::current()
-        .and_then(|_| Socket::new(style, domain == libc::AF_INET6, modes, Arc::default()));
+        .and_then(|_| Socket::new(style, domain == libc::AF_INET6, modes(kind), Arc::default()));
     number(created.and_then(enter))
 }
 
@@ -65,9 +61,8 @@ extern "C-unwind" fn listen(fd: c_int, backlog: c_int) -> c_int {
 
 /// Takes an association, and writes the peer's address; `None` if the descriptor is not ours.
 fn accept_from(fd: c_int, from: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> Option<c_int> {
-    let modes = (flags & libc::SOCK_NONBLOCK != 0, flags & libc::SOCK_CLOEXEC != 0);
     let accept = |listener: &Handle| {
-        let (accepted, program, peer) = listener.accept(modes)?;
+        let (accepted, program, peer) = listener.accept(modes(flags))?;
         memory::put_address(&peer, from, length)?;
         enter_handle(accepted, program)
     };

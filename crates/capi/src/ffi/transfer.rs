@@ -305,15 +305,8 @@ fn receive_message(socket: &Handle, header: &mut msghdr, flags: c_int) -> Result
     let buffers = memory::buffers(header.msg_iov, header.msg_iovlen)?;
     let name = (header.msg_name.cast(), &raw mut header.msg_namelen);
     let received = receive_from(socket, &buffers, flags, name)?;
-    header.msg_flags = received.flags;
-    let mut control = Vec::new();
-    for item in ancillary::write(&received) {
-        if control.len() + item.len() > header.msg_controllen {
-            header.msg_flags |= libc::MSG_CTRUNC;
-            break;
-        }
-        control.extend(item);
-    }
+    let (control, is_all) = ancillary::write_into(&received, header.msg_controllen);
+    header.msg_flags = received.flags | if is_all { 0 } else { libc::MSG_CTRUNC };
     memory::output(&control, header.msg_control, control.len())?;
     header.msg_controllen = control.len();
     Ok(received.bytes.len())

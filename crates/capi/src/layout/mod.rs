@@ -4,6 +4,7 @@
 
 mod info;
 mod notice;
+mod setup;
 
 use std::net::SocketAddr;
 
@@ -13,6 +14,7 @@ pub(crate) use notice::{
     address_change, assoc_change, assoc_reset, auth_key, kind, partial_delivery, remote_error, send_failed,
     send_failed_event, sender_dry, shutdown_event, stream_change, stream_reset,
 };
+pub(crate) use setup::{ConnectX, LONGEST, PeelOff};
 
 use crate::address;
 use crate::errno::Errno;

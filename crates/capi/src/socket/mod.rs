@@ -44,6 +44,22 @@ pub(crate) enum Style {
     OneToMany,
 }
 
+impl Style {
+    /// The style of `socket` with this domain and type; `None` if we have no such sockets.
+    pub(crate) const fn of(domain: i32, kind: i32) -> Option<Self> {
+        match (domain, kind & !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC)) {
+            (libc::AF_INET | libc::AF_INET6, libc::SOCK_STREAM) => Some(Self::OneToOne),
+            (libc::AF_INET | libc::AF_INET6, libc::SOCK_SEQPACKET) => Some(Self::OneToMany),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a new descriptor does not wait, and closes on exec, by `SOCK_NONBLOCK` and `SOCK_CLOEXEC`.
+pub(crate) const fn modes(flags: i32) -> (bool, bool) {
+    (flags & libc::SOCK_NONBLOCK != 0, flags & libc::SOCK_CLOEXEC != 0)
+}
+
 /// A socket, which one or more descriptors refer to.
 #[derive(Debug)]
 pub(crate) struct Socket {

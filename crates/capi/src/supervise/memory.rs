@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use crate::address;
 use crate::errno::Errno;
 use crate::ffi::seccomp;
 use crate::layout::Fields;
+use crate::{address, ancillary};
 
 /// Length of `struct msghdr`.
 const HEADER: usize = 56;
@@ -105,9 +105,8 @@ impl Memory {
     ///
     /// `ENOBUFS` if it is longer than the kernel would take.
     pub(super) fn control(self, header: &Header) -> Result<Vec<u8>, Errno> {
-        const LONGEST: usize = 64 << 10;
         let (at, length) = header.control;
-        if length > LONGEST {
+        if length > ancillary::LONGEST {
             return Err(Errno(libc::ENOBUFS));
         }
         self.read(at, length)

@@ -11,16 +11,8 @@ use super::{Awaited, New, Outcome, Supervisor};
 use crate::address;
 use crate::environment::Environment;
 use crate::errno::Errno;
-use crate::layout::{Build, Fields};
-use crate::socket::{Answer, Socket, Style, number};
-
-/// Longest structure that an option reads; longer ones are cut.
-pub(super) const LONGEST: usize = 64 << 10;
-
-/// Whether descriptors do not wait, and close on exec, by `SOCK_NONBLOCK` and `SOCK_CLOEXEC`.
-const fn modes(flags: i32) -> (bool, bool) {
-    (flags & libc::SOCK_NONBLOCK != 0, flags & libc::SOCK_CLOEXEC != 0)
-}
+use crate::layout::{ConnectX, LONGEST, PeelOff};
+use crate::socket::{Answer, Socket, Style, modes, number};
 
 /// Whether an option sets an association up.
 pub(super) fn connects(level: i32, name: i32) -> bool {
@@ -62,14 +54,9 @@ impl Supervisor {
     /// `socket`. The filter has compared the protocol.
     pub(super) fn socket(&mut self, thread: u32, arguments: [u64; 6]) -> Result<Outcome, Errno> {
         let (domain, kind) = (arguments[0] as i32, arguments[1] as i32);
-        let style = match kind & !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) {
-            libc::SOCK_STREAM => Style::OneToOne,
-            libc::SOCK_SEQPACKET => Style::OneToMany,
-            _ => return Ok(Outcome::Pass),
-        };
-        if !matches!(domain, libc::AF_INET | libc::AF_INET6) {
+        let Some(style) = Style::of(domain, kind) else {
             return Ok(Outcome::Pass);
-        }
+        };
         Environment::current()?;
         let number = self.sockets.free_number(thread, FIRST)?;
         let created = Socket::new(style, domain == libc::AF_INET6, modes(kind), Arc::default())?;
@@ -111,44 +98,41 @@ impl Supervisor {
         let Answer::Value(value) = call.socket.option(level, name, &given)? else {
             return Ok(Outcome::Pass);
         };
-        let value = &value[..value.len().min(room)];
-        call.memory.write(to, value)?;
-        call.memory.write(length, &(value.len() as u32).to_ne_bytes())?;
+        call.answer_option(&value[..value.len().min(room)])?;
         Ok(Outcome::Done(0))
     }
 
-    /// `sctp_peeloff_arg_t`, with flags or without.
     fn peel_off(&mut self, call: &Call, given: &[u8], has_flags: bool) -> Result<Outcome, Errno> {
-        let mut fields = Fields::new(given);
-        let (id, _) = (fields.i32()?, fields.i32()?);
-        let flags = if has_flags { fields.i32()? } else { 0 };
+        let asked = PeelOff::read(given, has_flags)?;
+        let (id, modes) = (asked.id, modes(asked.flags()));
         let number = self.sockets.free_number(call.memory.thread, FIRST)?;
         let is_same = |peeled: &Socket| peeled.member(id).is_ok_and(|member| member.id == id);
         let peeled = match self.take_ungiven(&call.socket, is_same) {
             Some(ungiven) => ungiven,
-            None => call.socket.peel_off(id, modes(flags))?,
+            None => call.socket.peel_off(id, modes)?,
         };
-        let pair = Build::new().i32(id).i32(number).done();
         let origin = Some(Arc::clone(&call.socket));
-        let outcome = new(peeled, number, modes(flags).1, origin);
-        call.memory.write(call.arguments[3], &pair)?;
+        let outcome = new(peeled, number, modes.1, origin);
+        call.answer_option(&asked.answer(number))?;
         Ok(outcome)
     }
 }
 
-/// `struct sctp_getaddrs_old`: an identifier to be written, the length of the addresses, and where they are.
+impl Call {
+    /// Writes the value of an option and its length.
+    fn answer_option(&self, value: &[u8]) -> Result<(), Errno> {
+        let [_, _, _, to, length, _] = self.arguments;
+        self.memory.write(to, value)?;
+        self.memory.write(length, &(value.len() as u32).to_ne_bytes())
+    }
+}
+
 fn connectx(call: &Call, given: &[u8]) -> Result<Outcome, Errno> {
-    let mut fields = Fields::new(given);
-    let (_, length, at) = (fields.i32()?, fields.u32()?, fields.u64()?);
-    let packed = call.memory.read(at, (length as usize).min(LONGEST))?;
-    let remotes = address::read_all(&packed)?;
-    let [_, _, _, to, size, _] = call.arguments;
+    let asked = ConnectX::read(given)?;
+    let remotes = address::read_all(&call.memory.read(asked.at, asked.length)?)?;
     let mut written = Ok(());
     let outcome = connect(&call.socket, &remotes, |id| {
-        let id = id.to_ne_bytes();
-        let length = (id.len() as u32).to_ne_bytes();
-        let told = call.memory.write(to, &id);
-        written = told.and_then(|()| call.memory.write(size, &length));
+        written = call.answer_option(&ConnectX::answer(id));
         0
     });
     written.and(outcome)

@@ -128,15 +128,8 @@ impl Supervisor {
             .map(|peer| address::write(peer, received.told.maps_v4));
         let peer = peer.filter(|_| header.name != 0).unwrap_or_default();
         memory.write(header.name, &peer[..peer.len().min(header.name_length as usize)])?;
-        let mut told = received.flags;
-        let mut control = Vec::new();
-        for item in ancillary::write(&received) {
-            if control.len() + item.len() > header.control.1 {
-                told |= libc::MSG_CTRUNC;
-                break;
-            }
-            control.extend(item);
-        }
+        let (control, is_all) = ancillary::write_into(&received, header.control.1);
+        let told = received.flags | if is_all { 0 } else { libc::MSG_CTRUNC };
         memory.write(header.control.0, &control)?;
         memory.finish_header(&header, (peer.len() as u32, control.len() as u64, told))?;
         Ok(received_as(call, received, flags))
