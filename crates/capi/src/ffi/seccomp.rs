@@ -178,41 +178,59 @@ fn piece(at: u64, length: usize) -> iovec {
     }
 }
 
-/// Reads memory of a program.
+/// A place in the memory of a program, and a length.
+pub(crate) type Place = (u64, usize);
+
+/// Reads memory of a program, from places one after another.
 ///
 /// # Errors
 ///
 /// `EFAULT` if it has none there.
-pub(crate) fn read(thread: u32, at: u64, length: usize) -> Result<Vec<u8>, Errno> {
-    let mut bytes = vec![0; length];
-    if length == 0 {
-        return Ok(bytes);
-    }
-    let ours = piece(bytes.as_mut_ptr() as u64, length);
-    let theirs = piece(at, length);
-    // SAFETY: ours is writable memory of this length; the kernel checks theirs.
-    let count =
-        unsafe { libc::process_vm_readv(thread.cast_signed(), &raw const ours, 1, &raw const theirs, 1, 0) };
-    if usize::try_from(count) != Ok(length) {
-        return Err(Errno(libc::EFAULT));
+pub(crate) fn read(thread: u32, places: &[Place]) -> Result<Vec<u8>, Errno> {
+    let mut bytes = vec![0; places.iter().map(|(_, length)| length).sum()];
+    let ours = piece(bytes.as_mut_ptr() as u64, bytes.len());
+    let theirs: Vec<iovec> = places.iter().map(|(at, length)| piece(*at, *length)).collect();
+    if !bytes.is_empty() {
+        // SAFETY: ours is writable memory of this length; the kernel checks theirs.
+        let count = unsafe {
+            libc::process_vm_readv(
+                thread.cast_signed(),
+                &raw const ours,
+                1,
+                theirs.as_ptr(),
+                theirs.len() as c_ulong,
+                0,
+            )
+        };
+        if usize::try_from(count) != Ok(bytes.len()) {
+            return Err(Errno(libc::EFAULT));
+        }
     }
     Ok(bytes)
 }
 
-/// Writes memory of a program.
+/// Writes memory of a program, to places one after another, as far as the bytes go.
 ///
 /// # Errors
 ///
 /// `EFAULT` if it has none there.
-pub(crate) fn write(thread: u32, at: u64, bytes: &[u8]) -> Result<(), Errno> {
+pub(crate) fn write(thread: u32, places: &[Place], bytes: &[u8]) -> Result<(), Errno> {
     if bytes.is_empty() {
         return Ok(());
     }
     let ours = piece(bytes.as_ptr() as u64, bytes.len());
-    let theirs = piece(at, bytes.len());
+    let theirs: Vec<iovec> = places.iter().map(|(at, length)| piece(*at, *length)).collect();
     // SAFETY: ours is readable memory of this length; the kernel checks theirs.
-    let count =
-        unsafe { libc::process_vm_writev(thread.cast_signed(), &raw const ours, 1, &raw const theirs, 1, 0) };
+    let count = unsafe {
+        libc::process_vm_writev(
+            thread.cast_signed(),
+            &raw const ours,
+            1,
+            theirs.as_ptr(),
+            theirs.len() as c_ulong,
+            0,
+        )
+    };
     if usize::try_from(count) != Ok(bytes.len()) {
         return Err(Errno(libc::EFAULT));
     }

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use crate::errno::Errno;
-use crate::ffi::seccomp;
-use crate::layout::Fields;
+use crate::ffi::seccomp::{self, Place};
+use crate::layout::{Build, Fields};
 use crate::{address, ancillary};
 
 /// Length of `struct msghdr`.
@@ -19,26 +19,23 @@ pub(super) struct Memory {
     pub(super) thread: u32,
 }
 
-/// A buffer: where it is, and its length.
-pub(super) type Buffer = (u64, usize);
-
 /// `struct msghdr`.
 #[derive(Debug)]
 pub(super) struct Header {
     at: u64,
     pub(super) name: u64,
     pub(super) name_length: u32,
-    pub(super) buffers: Vec<Buffer>,
-    pub(super) control: Buffer,
+    pub(super) buffers: Vec<Place>,
+    pub(super) control: Place,
 }
 
 impl Memory {
     pub(super) fn read(self, at: u64, length: usize) -> Result<Vec<u8>, Errno> {
-        seccomp::read(self.thread, at, length)
+        seccomp::read(self.thread, &[(at, length)])
     }
 
     pub(super) fn write(self, at: u64, bytes: &[u8]) -> Result<(), Errno> {
-        seccomp::write(self.thread, at, bytes)
+        seccomp::write(self.thread, &[(at, bytes.len())], bytes)
     }
 
     pub(super) fn u32(self, at: u64) -> Result<u32, Errno> {
@@ -64,7 +61,7 @@ impl Memory {
     /// # Errors
     ///
     /// `EMSGSIZE` for more than 1,024, `EINVAL` if their lengths are more than any call could return.
-    pub(super) fn buffers(self, at: u64, count: u64) -> Result<Vec<Buffer>, Errno> {
+    pub(super) fn buffers(self, at: u64, count: u64) -> Result<Vec<Place>, Errno> {
         if count > 1024 {
             return Err(Errno(libc::EMSGSIZE));
         }
@@ -118,9 +115,15 @@ impl Memory {
         header: &Header,
         (name, control, flags): (u32, u64, i32),
     ) -> Result<(), Errno> {
-        self.write(header.at + 8, &name.to_ne_bytes())?;
-        self.write(header.at + 40, &control.to_ne_bytes())?;
-        self.write(header.at + 48, &flags.to_ne_bytes())
+        let told = Build::new().u64(control).i32(flags);
+        let mut places = vec![(header.at + 40, 8), (header.at + 48, 4)];
+        let mut bytes = told.done();
+        // As Linux, the length stays as it is if there is nothing that it is the length of.
+        if header.name != 0 {
+            places.push((header.at + 8, 4));
+            bytes.extend(name.to_ne_bytes());
+        }
+        seccomp::write(self.thread, &places, &bytes)
     }
 
     /// All bytes of the buffers.
@@ -128,33 +131,21 @@ impl Memory {
     /// # Errors
     ///
     /// `EMSGSIZE` if they are more than `limit`.
-    pub(super) fn gather(self, buffers: &[Buffer], limit: usize) -> Result<Vec<u8>, Errno> {
+    pub(super) fn gather(self, buffers: &[Place], limit: usize) -> Result<Vec<u8>, Errno> {
         if room(buffers) > limit {
             return Err(Errno(libc::EMSGSIZE));
         }
-        if let [(at, length)] = buffers {
-            return self.read(*at, *length);
-        }
-        let mut all = Vec::new();
-        for (at, length) in buffers {
-            all.extend(self.read(*at, *length)?);
-        }
-        Ok(all)
+        seccomp::read(self.thread, buffers)
     }
 
     /// Fills the buffers one after another.
-    pub(super) fn scatter(self, mut bytes: &[u8], buffers: &[Buffer]) -> Result<(), Errno> {
-        for (at, length) in buffers {
-            let (now, later) = bytes.split_at(bytes.len().min(*length));
-            self.write(*at, now)?;
-            bytes = later;
-        }
-        Ok(())
+    pub(super) fn scatter(self, bytes: &[u8], buffers: &[Place]) -> Result<(), Errno> {
+        seccomp::write(self.thread, buffers, bytes)
     }
 }
 
 /// Sum of the lengths of the buffers.
-pub(super) fn room(buffers: &[Buffer]) -> usize {
+pub(super) fn room(buffers: &[Place]) -> usize {
     let lengths = buffers.iter().map(|(_, length)| *length);
     lengths.fold(0, usize::saturating_add)
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use rustix::event::PollFlags;
 
 use super::call::Call;
-use super::memory::{Buffer, LENGTH, MULTIPLE, room};
+use super::memory::{LENGTH, MULTIPLE, room};
 use super::{Awaited, Outcome, Supervisor};
 use crate::errno::Errno;
+use crate::ffi::seccomp::Place;
 use crate::socket::{Received, Request, Style};
 use crate::{address, ancillary};
 
@@ -95,7 +96,7 @@ impl Supervisor {
     fn receive(
         &mut self,
         call: &Call,
-        buffers: &[Buffer],
+        buffers: &[Place],
         flags: Flags,
         (from, size): (u64, u64),
     ) -> Result<Outcome, Errno> {
@@ -144,7 +145,7 @@ fn received_as(call: &Call, received: Received, flags: Flags) -> Outcome {
     Outcome::Received(length, Arc::clone(&call.socket), Box::new(received))
 }
 
-fn send(call: &Call, buffers: &[Buffer], request: Request, flags: Flags) -> Result<Outcome, Errno> {
+fn send(call: &Call, buffers: &[Place], request: Request, flags: Flags) -> Result<Outcome, Errno> {
     let mut served = call.served.take();
     loop {
         let bytes = call.memory.gather(buffers, call.socket.longest())?;
