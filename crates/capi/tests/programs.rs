@@ -7,6 +7,7 @@
 mod harness;
 
 use std::ffi::OsStr;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -384,6 +385,25 @@ fn supervisor_ends_with_the_program_and_not_with_its_other_children() {
     let input = ran.stdin.take();
     assert!(ran.wait().unwrap().success());
     drop(input);
+}
+
+/// Without `timeout`, which sends signals to all processes.
+#[test]
+fn signal_after_the_end_of_the_first_process_reaches_the_others() {
+    let Some((_folder, binary)) = compile("supervised", &["-static"]) else {
+        return;
+    };
+    let supervised = supervised(&binary, ["left"]);
+    let arguments: Vec<&OsStr> = supervised.get_args().skip(2).collect();
+    let mut command = Command::new(arguments[0]);
+    let command = command.args(&arguments[1..]).stdout(Stdio::piped());
+    let mut supervisor = command.spawn().unwrap();
+    let mut lines = BufReader::new(supervisor.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "ready");
+    let id = supervisor.id().to_string();
+    assert!(Command::new("kill").arg(id).status().unwrap().success());
+    assert_eq!(lines.next().unwrap().unwrap(), "terminated");
+    assert_eq!(supervisor.wait().unwrap().code(), Some(7));
 }
 
 /// Gives a program another group than ours, which it gets when it is run. Only root can; others skip the test, except in CI.

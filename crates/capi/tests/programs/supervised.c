@@ -124,8 +124,21 @@ static void limits(void) {
   CHECK(send(client, "kept", 4, 0) == 4 && recv(taken, buffer, 10, 0) == 4);
 }
 
+/* A child that its parent has left gets the signals of the supervisor. */
+static void left(void) {
+  pid_t parent = getpid();
+  sigset_t set;
+  int number;
+  CHECK(sigemptyset(&set) == 0 && sigaddset(&set, SIGTERM) == 0 && sigprocmask(SIG_BLOCK, &set, NULL) == 0);
+  if (fork() != 0) _exit(7);
+  alarm(60);
+  while (kill(parent, 0) == 0) usleep(1000);
+  CHECK(puts("ready") >= 0 && fflush(stdout) == 0);
+  CHECK(sigwait(&set, &number) == 0 && number == SIGTERM && puts("terminated") >= 0);
+}
+
 int main(int count, char **arguments) {
   const struct test_case cases[] = {
-      {"blocking", blocking}, {"readiness", readiness}, {"forked", forked}, {"refusals", refusals}, {"limits", limits}, {0}};
+      {"blocking", blocking}, {"readiness", readiness}, {"forked", forked}, {"refusals", refusals}, {"limits", limits}, {"left", left}, {0}};
   return run_case(count, arguments, cases);
 }
