@@ -250,7 +250,10 @@ impl Supervisor {
             } else {
                 libc::EAGAIN
             };
-            let _ = self.listener.answer(call.notification.id, Err(Errno(error)));
+            let answered = self.listener.answer(call.notification.id, Err(Errno(error)));
+            if answered.is_err() {
+                self.forget(call);
+            }
         }
     }
 

@@ -4,11 +4,11 @@
 //! fork, or by running another program. A socket is closed when no process has a descriptor of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 use std::time::Instant;
+use std::{fs, io};
 
 use rustix::process::{Pid, Signal};
 
@@ -92,10 +92,10 @@ impl Sockets {
             return;
         };
         self.numbers.closed(fd);
-        let is_only = descendants().len() == 1 && !self.shared.contains(&closed);
+        let is_only = descendants().is_some_and(|all| all.len() == 1) && !self.shared.contains(&closed);
         let closing = Some((process_of(thread), fd));
         // A process that forks and ends meanwhile can hide its child from one look.
-        let is_held = || held(closing).contains(&closed);
+        let is_held = || held(closing).is_none_or(|held| held.contains(&closed));
         if is_only || (!is_held() && !is_held()) {
             self.remove(closed);
         }
@@ -116,7 +116,7 @@ impl Sockets {
         if self.all.is_empty() || self.sweep_at.is_some_and(|at| began < at) {
             return;
         }
-        let held = held(None);
+        let Some(held) = held(None) else { return };
         let unused = |inode: &Inode| !held.contains(inode);
         let now: BTreeSet<Inode> = self.all.keys().copied().filter(unused).collect();
         let before = std::mem::replace(&mut self.unused, now);
@@ -148,24 +148,46 @@ pub(super) fn close(socket: Arc<Socket>) {
     release(socket);
 }
 
-/// What all descriptors of the program's processes refer to that may be ours, except one of a process.
-fn held(closing: Option<(u32, i32)>) -> BTreeSet<Inode> {
+/// What all descriptors of the program's processes refer to that may be ours, except one of a process. `None` if it cannot be found out now.
+fn held(closing: Option<(u32, i32)>) -> Option<BTreeSet<Inode>> {
     let mut held = BTreeSet::new();
-    for process in descendants() {
-        for fd in numbers(&format!("/proc/{process}/fd")) {
+    for process in descendants().filter(|all| !all.is_empty())? {
+        for fd in numbers(&format!("/proc/{process}/fd"))? {
             if fd >= u64::from(FIRST.cast_unsigned()) && closing != Some((process, fd as i32)) {
                 held.extend(inode(&path(process, fd as i32)));
             }
         }
     }
-    held
+    Some(held)
 }
 
-/// Names in a folder that are numbers.
-fn numbers(folder: &str) -> Vec<u64> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+/// What was read of a process; nothing if that has ended. `None` if this process may not open another file now.
+fn unless_exhausted<T: Default>(read: io::Result<T>) -> Option<T> {
+    match read {
+        Err(error)
+            if matches!(
+                error.raw_os_error(),
+                Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM)
+            ) =>
+        {
+            None
+        }
+        read => Some(read.unwrap_or_default()),
+    }
+}
+
+/// Names in a folder of a process that are numbers.
+fn numbers(folder: &str) -> Option<Vec<u64>> {
+    let entries = unless_exhausted(fs::read_dir(folder).map(Some))?;
     let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok();
-    entries.filter_map(number).collect()
+    Some(
+        entries
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(number)
+            .collect(),
+    )
 }
 
 /// The process of a thread.
@@ -183,23 +205,20 @@ pub(super) fn signal(thread: u32, signal: Signal) {
     }
 }
 
-/// All processes below this one.
-pub(super) fn descendants() -> Vec<u32> {
+/// All processes below this one. `None` if they cannot be found out now.
+pub(super) fn descendants() -> Option<Vec<u32>> {
     let mut found: Vec<u32> = Vec::new();
     let mut at = 0;
     let mut process = std::process::id();
     loop {
-        for task in numbers(&format!("/proc/{process}/task")) {
+        for task in numbers(&format!("/proc/{process}/task"))? {
             let children = fs::read_to_string(format!("/proc/{process}/task/{task}/children"));
-            let children = children.unwrap_or_default();
-            found.extend(
-                children
-                    .split_ascii_whitespace()
-                    .filter_map(|child| child.parse::<u32>().ok()),
-            );
+            let children = unless_exhausted(children)?;
+            let numbers = children.split_ascii_whitespace();
+            found.extend(numbers.filter_map(|child| child.parse::<u32>().ok()));
         }
         let Some(next) = found.get(at) else {
-            return found;
+            return Some(found);
         };
         process = *next;
         at += 1;
