@@ -180,7 +180,8 @@ impl Supervisor {
                 }
             } else if calls.contains(PollFlags::HUP) {
                 // No process has the filter any more.
-                return self.sockets.close_all();
+                self.sockets.close_all();
+                return self.forget_closed();
             }
             self.end_late_calls();
             if swept.elapsed() >= TICK {
