@@ -147,6 +147,11 @@ fn peer_of_a_static_program_that_does_not_read_delays_only_its_messages() {
 }
 
 #[test]
+fn message_for_all_of_a_child_arrives_once() {
+    case("many", "full_in_child");
+}
+
+#[test]
 fn peer_that_lists_the_address_of_another_gets_none_of_its_messages() {
     case("many", "listed");
 }

@@ -336,13 +336,11 @@ static void receive_until(int fd, const char *text) {
   while (memcmp(buffer, text, LONG) != 0);
 }
 
-/* A peer that does not read delays what is sent to it and to all, and nothing else; what is sent to all arrives once. */
-static void full(void) {
-  int fd = server(), clients[2];
-  char buffer[LONG], filler[LONG] = "", one[LONG] = "late", other[LONG] = "for everybody", last[LONG] = "end";
+/* Two peers of a socket that do not read; nothing more can be sent to those from the first one on. */
+static void fill_from(int first, int fd, int clients[2], struct job fill[2]) {
+  static const char filler[LONG];
   union sctp_notification notice;
-  struct job fill[2], late = {fd, 0, 0, one}, everybody = {fd, SCTP_SENDALL, 0, other};
-  pthread_t thread;
+  long sent, before;
   subscribe(fd, SCTP_ASSOC_CHANGE);
   for (int i = 0; i < 2; i++) {
     clients[i] = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
@@ -350,12 +348,30 @@ static void full(void) {
     await(fd, SCTP_ASSOC_CHANGE, &notice);
     fill[i] = (struct job){fd, 0, notice.sn_assoc_change.sac_assoc_id, filler};
   }
-  do {
-    for (int i = 0; i < 2; i++) {
-      while (do_job(&fill[i], MSG_DONTWAIT) > 0) continue;
+  /* Until there is no room for some time. */
+  for (sent = 0, before = -1; sent > before; events(fd, POLLPRI, 100)) {
+    before = sent;
+    for (int i = first; i < 2; i++) {
+      while (do_job(&fill[i], MSG_DONTWAIT) > 0) sent++;
       CHECK(errno == EAGAIN);
     }
-  } while (events(fd, POLLOUT, 100) & POLLOUT);
+  }
+}
+
+/* The next message that the client receives is one that is sent to it now. */
+static void nothing_more(int client, struct job job) {
+  char buffer[LONG], last[LONG] = "end";
+  job.text = last;
+  CHECK(do_job(&job, 0) == LONG && recv(client, buffer, LONG, 0) == LONG && memcmp(buffer, last, LONG) == 0);
+}
+
+/* A peer that does not read delays what is sent to it and to all, and nothing else; what is sent to all arrives once. */
+static void full(void) {
+  int fd = server(), clients[2];
+  char one[LONG] = "late", other[LONG] = "for everybody";
+  struct job fill[2], late = {fd, 0, 0, one}, everybody = {fd, SCTP_SENDALL, 0, other};
+  pthread_t thread;
+  fill_from(0, fd, clients, fill);
   late.to = fill[0].to;
   CHECK(pthread_create(&thread, NULL, wait_and_send, &late) == 0);
   usleep(20000);
@@ -363,8 +379,23 @@ static void full(void) {
   CHECK(pthread_join(thread, NULL) == 0 && pthread_create(&thread, NULL, wait_and_send, &everybody) == 0);
   for (int i = 0; i < 2; i++) receive_until(clients[i], other);
   CHECK(pthread_join(thread, NULL) == 0);
-  fill[0].text = last;
-  CHECK(do_job(&fill[0], 0) == LONG && recv(clients[0], buffer, LONG, 0) == LONG && memcmp(buffer, last, LONG) == 0);
+  nothing_more(clients[0], fill[0]);
+}
+
+/* What a child sends to all arrives once, too. */
+static void full_in_child(void) {
+  int fd = server(), clients[2], status;
+  char other[LONG] = "for everybody";
+  struct job fill[2], everybody = {fd, SCTP_SENDALL, 0, other};
+  fill_from(1, fd, clients, fill);
+  pid_t child = fork();
+  if (child == 0) {
+    wait_and_send(&everybody);
+    _exit(0);
+  }
+  for (int i = 0; i < 2; i++) receive_until(clients[i], other);
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  nothing_more(clients[0], fill[0]);
 }
 
 static struct sockaddr_in middle;
@@ -405,6 +436,6 @@ static void anew(void) {
 int main(int count, char **arguments) {
   const struct test_case cases[] = {{"implicit", implicit}, {"ends", ends}, {"peeled", peeled}, {"all", all},
                                     {"listed", listed}, {"scoped", scoped}, {"threads", threads}, {"ready", ready},
-                                    {"thousands", thousands}, {"anew", anew}, {"full", full}, {0}};
+                                    {"thousands", thousands}, {"anew", anew}, {"full", full}, {"full_in_child", full_in_child}, {0}};
   return run_case(count, arguments, cases);
 }
