@@ -32,26 +32,39 @@ impl Default for Numbers {
 impl Numbers {
     /// A number for a new descriptor which is `least` at least, in a process that may have `limit` descriptors.
     pub(super) fn free(&mut self, least: i32, limit: i32, is_free: impl Fn(i32) -> bool) -> Option<i32> {
-        let (least, limit) = (least.max(FIRST), limit.min(LIMIT));
+        let limit = limit.min(LIMIT);
         let has_room = is_free(FIRST - 1);
-        let is_safe = |number: &i32| is_free(*number) && (has_room || is_free(*number - 1));
-        if !self.is_full {
-            let end = SELECTABLE.min(limit);
-            // From above: the program's own are below.
-            let upper = (FIRST..end.min(self.selectable + 1)).rev();
-            let all = upper.chain((self.selectable + 1..end).rev());
-            if let Some(number) = all.filter(|number| *number >= least).find(is_safe) {
-                self.selectable = if number > FIRST {
-                    number - 1
-                } else {
-                    SELECTABLE - 1
-                };
-                return Some(number);
-            }
-            self.is_full = least == FIRST;
+        let is_fit =
+            |number: &i32| *number >= least && is_free(*number) && (has_room || is_free(*number - 1));
+        if self.is_full {
+            // Another process may have free ones nevertheless.
+            return self
+                .free_far(limit, is_fit)
+                .or_else(|| self.free_selectable(limit, is_fit));
         }
-        let all = (self.far..limit).chain(SELECTABLE..self.far.min(limit));
-        let number = all.filter(|number| *number >= least).find(is_safe)?;
+        let found = self.free_selectable(limit, is_fit);
+        self.is_full = found.is_none() && least <= FIRST && limit > SELECTABLE;
+        found.or_else(|| self.free_far(limit, is_fit))
+    }
+
+    /// From above: the program's own are below.
+    fn free_selectable(&mut self, limit: i32, is_fit: impl Fn(&i32) -> bool) -> Option<i32> {
+        let end = SELECTABLE.min(limit);
+        let begin = end.min(self.selectable + 1);
+        let mut all = (FIRST..begin).rev().chain((begin..end).rev());
+        let number = all.find(is_fit)?;
+        self.selectable = if number > FIRST {
+            number - 1
+        } else {
+            SELECTABLE - 1
+        };
+        Some(number)
+    }
+
+    fn free_far(&mut self, limit: i32, is_fit: impl Fn(&i32) -> bool) -> Option<i32> {
+        let begin = self.far.min(limit);
+        let mut all = (begin..limit).chain(SELECTABLE..begin);
+        let number = all.find(is_fit)?;
         self.far = if number + 1 < limit {
             number + 1
         } else {
@@ -107,6 +120,13 @@ mod tests {
         assert_eq!(used.len(), 88);
         assert_eq!(numbers.free(0, 512, |_| true), None);
         assert!(numbers.free(700, 1_000_000, |_| true).unwrap() >= 700);
+    }
+
+    #[test]
+    fn process_with_free_numbers_gets_one_where_another_has_none() {
+        let mut numbers = Numbers::default();
+        assert!(numbers.free(0, 2_000, |number| number >= SELECTABLE).is_some());
+        assert!(numbers.free(0, SELECTABLE, |_| true).is_some());
     }
 
     #[test]
