@@ -148,7 +148,7 @@ fn peer_of_a_static_program_that_does_not_read_delays_only_its_messages() {
 
 #[test]
 fn message_for_all_of_a_child_arrives_once() {
-    case("many", "full_in_child");
+    case("many", "inherited");
 }
 
 #[test]

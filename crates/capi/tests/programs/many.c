@@ -383,7 +383,7 @@ static void full(void) {
 }
 
 /* What a child sends to all arrives once, too. */
-static void full_in_child(void) {
+static void inherited(void) {
   int fd = server(), clients[2], status;
   char other[LONG] = "for everybody";
   struct job fill[2], everybody = {fd, SCTP_SENDALL, 0, other};
@@ -436,6 +436,6 @@ static void anew(void) {
 int main(int count, char **arguments) {
   const struct test_case cases[] = {{"implicit", implicit}, {"ends", ends}, {"peeled", peeled}, {"all", all},
                                     {"listed", listed}, {"scoped", scoped}, {"threads", threads}, {"ready", ready},
-                                    {"thousands", thousands}, {"anew", anew}, {"full", full}, {"full_in_child", full_in_child}, {0}};
+                                    {"thousands", thousands}, {"anew", anew}, {"full", full}, {"inherited", inherited}, {0}};
   return run_case(count, arguments, cases);
 }
