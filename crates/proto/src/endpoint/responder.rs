@@ -170,16 +170,17 @@ fn is_spent(endpoint: &Endpoint, cookie: &Cookie) -> bool {
 /// counts too.
 fn existing(endpoint: &Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> Option<AssociationId> {
     let from = inbound.correspondent();
-    let from_source = Correspondent {
+    let from_source = Some(Correspondent {
         remote: cookie.source,
         ..from
-    };
+    });
+    let from_source = from_source.filter(|from_source| *from_source != from);
     let found = endpoint
         .index
         .directory
         .with_tag(cookie.local_tag)
         .or_else(|| endpoint.index.directory.with_proven(from))
-        .or_else(|| endpoint.index.directory.with_proven(from_source))
+        .or_else(|| endpoint.index.directory.with_proven(from_source?))
         .or_else(|| listener::crossing(endpoint, inbound, &cookie.listed).map(|(id, _)| id));
     found.filter(|id| {
         endpoint
