@@ -1,0 +1,46 @@
+//! Configuration of the association of a tunnel.
+
+use anabranch::{AssociationConfig, PolicyRecipe};
+
+use crate::frame::{ADAPTATION_LAYER, LONGEST_DATA};
+use crate::relay::STREAMS;
+
+/// Send and receive buffer: two of the largest windows of connections.
+const BUFFER: u64 = 16 << 20;
+
+/// The configuration that both ends of a tunnel have, with `policies` apart from the choices below: streams get equal shares, and no
+/// message waits for the end of another.
+///
+/// # Panics
+///
+/// Never: the names of the choices are those of the catalog, which a test checks.
+#[must_use]
+pub fn association_config(mut policies: PolicyRecipe) -> AssociationConfig {
+    for (key, choice) in [("stream-scheduler", "fair-bandwidth"), ("interleaving", "on")] {
+        policies
+            .set(key, choice)
+            .expect("invariant: the catalog has these choices");
+    }
+    AssociationConfig {
+        policies,
+        send_buffer: BUFFER,
+        receive_buffer: BUFFER,
+        max_message: LONGEST_DATA,
+        outbound_streams: STREAMS,
+        max_inbound_streams: STREAMS,
+        adaptation_layer: Some(ADAPTATION_LAYER),
+        ..AssociationConfig::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_policies_have_a_configuration() {
+        let config = association_config(PolicyRecipe::default());
+        assert_eq!(config.adaptation_layer, Some(ADAPTATION_LAYER));
+        assert_ne!(config.policies, PolicyRecipe::default());
+    }
+}

@@ -1,0 +1,40 @@
+//! Bonding tunnel without root: TCP connections, taken by proxies, on the streams of one multipath association.
+//!
+//! ```text
+//! program ─▶ proxy ─▶ Tunnel { Relay } ═ association over all paths ═ Tunnel { Relay } ─▶ exit ─▶ target
+//! ```
+//!
+//! | file | question |
+//! |---|---|
+//! | `target.rs` | where is a connection to lead? |
+//! | `frame.rs` | what do both ends tell each other? |
+//! | `credit.rs` | how much may be under way or unread? |
+//! | `relay` | which frame is sent next, and what does a received one mean? (sans-IO) |
+//! | `tunnel` | who passes the frames of a relay on? |
+//! | `splice.rs` | how do bytes get from a socket into a connection, and back? |
+//! | `proxy` | how does a program say where it wants to? |
+//! | `reach.rs`, `exit.rs` | what may the peer connect to, and who does it? |
+//!
+//! docs/tunnel.md specifies the protocol.
+
+mod config;
+mod credit;
+mod exit;
+mod frame;
+mod proxy;
+mod reach;
+mod relay;
+mod splice;
+mod target;
+mod tunnel;
+
+pub use config::association_config;
+pub use credit::{BUDGET, INITIAL_WINDOW, LARGEST_WINDOW};
+pub use exit::Exit;
+pub use frame::{ADAPTATION_LAYER, CONTROL, DATA, Frame, FrameError, LONGEST_DATA, Reason};
+pub use proxy::{Proxy, Route, serve};
+pub use reach::{Reach, Rule, RuleError};
+pub use relay::{ConnectionId, Inbound, Outbound, Relay, Role, STREAMS, Violation};
+pub use splice::splice;
+pub use target::{Host, HostName, Target, TargetError};
+pub use tunnel::{Connection, End, Incoming, Tunnel};

@@ -1,0 +1,169 @@
+//! Proxies: what programs on this host connect to. Each connection that they accept becomes one of the tunnel.
+
+mod connect;
+mod socks5;
+
+use std::convert::Infallible;
+use std::io;
+use std::time::Duration;
+
+use anabranch::Bytes;
+use bytes::BytesMut;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::frame::Reason;
+use crate::splice::splice;
+use crate::target::Target;
+use crate::tunnel::{Connection, Tunnel};
+
+/// Connections that a proxy serves at the same time; others wait to be accepted.
+const MAX_CONNECTIONS: usize = 1_024;
+
+/// How long a program has to say where it wants to.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a tunnel that is down has to come up, before a program is told.
+const PATIENCE_WITH_TUNNEL: Duration = Duration::from_secs(5);
+
+/// How long the far side has to answer. It gives up a target earlier.
+const PATIENCE_WITH_TARGET: Duration = Duration::from_secs(30);
+
+/// Longest request.
+const LONGEST_REQUEST: usize = 16 << 10;
+
+/// Pause after the system had no descriptor for another connection.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How a program says where it wants to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Proxy {
+    /// By SOCKS5 (RFC 1928), without authentication.
+    Socks5,
+    /// By CONNECT of HTTP (RFC 9110 §9.3.6).
+    HttpConnect,
+    /// Not at all: all connections lead there.
+    Forward(Target),
+}
+
+/// The way to a peer: its tunnel, whenever there is one.
+#[derive(Clone, Debug)]
+pub struct Route(watch::Receiver<Option<Tunnel>>);
+
+impl Route {
+    /// The way by the tunnel that is there at the time.
+    #[must_use]
+    pub const fn new(tunnel: watch::Receiver<Option<Tunnel>>) -> Self {
+        Self(tunnel)
+    }
+
+    /// A connection to `target` that the target has accepted. Waits a little for the tunnel if that is down.
+    async fn open(mut self, target: Target) -> Result<Connection, Reason> {
+        let up = self.0.wait_for(Option::is_some);
+        let tunnel = match timeout(PATIENCE_WITH_TUNNEL, up).await {
+            Ok(Ok(tunnel)) => tunnel.clone().ok_or(Reason::Down)?,
+            Ok(Err(_)) | Err(_) => return Err(Reason::Down),
+        };
+        let connection = tunnel.open(target)?;
+        let opened = timeout(PATIENCE_WITH_TARGET, connection.opened()).await;
+        opened.unwrap_or(Err(Reason::TimedOut))?;
+        Ok(connection)
+    }
+}
+
+/// Serves the programs that connect to `listener`, until dropped.
+pub async fn serve(listener: TcpListener, proxy: Proxy, route: Route) -> Infallible {
+    let mut programs = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept(), if programs.len() < MAX_CONNECTIONS => match accepted {
+                Ok((socket, _)) => {
+                    let (proxy, route) = (proxy.clone(), route.clone());
+                    programs.spawn(async move {
+                        // Whatever went wrong, the program was told as far as it listens.
+                        let _ = serve_program(socket, proxy, route).await;
+                    });
+                }
+                Err(_) => sleep(PAUSE).await,
+            },
+            Some(_) = programs.join_next() => {}
+        }
+    }
+}
+
+async fn serve_program(mut socket: TcpStream, proxy: Proxy, route: Route) -> io::Result<()> {
+    let accepted = match proxy {
+        Proxy::Socks5 => timeout(PATIENCE, socks5::negotiate(&mut socket)).await??,
+        Proxy::HttpConnect => timeout(PATIENCE, connect::negotiate(&mut socket)).await??,
+        Proxy::Forward(target) => Some(Request {
+            target,
+            early: Bytes::new(),
+            answer: |_| Vec::new(),
+        }),
+    };
+    let Some(Request {
+        target,
+        early,
+        answer,
+    }) = accepted
+    else {
+        return Ok(());
+    };
+    match route.open(target).await {
+        Ok(connection) => {
+            socket.write_all(&answer(Ok(()))).await?;
+            // The program was told by a reset.
+            let _ = splice(socket, connection, early).await;
+        }
+        Err(reason) => {
+            let answer = answer(Err(reason));
+            if answer.is_empty() {
+                // A program that speaks to the target already is told by a reset, not by the end of the data.
+                return socket.set_zero_linger();
+            }
+            socket.write_all(&answer).await?;
+            socket.shutdown().await?;
+        }
+    }
+    Ok(())
+}
+
+/// What a program wants, and how it is told what became of it.
+#[derive(Debug)]
+struct Request {
+    target: Target,
+    /// What it sent after the request.
+    early: Bytes,
+    answer: fn(Result<(), Reason>) -> Vec<u8>,
+}
+
+/// What a program sends at first, as far as it has arrived.
+#[derive(Debug, Default)]
+struct Head(BytesMut);
+
+impl Head {
+    /// Reads until `parse` finds a whole message at the beginning, which it returns with its length.
+    async fn read<T, E>(
+        &mut self,
+        socket: &mut TcpStream,
+        parse: impl Fn(&[u8]) -> Result<Option<(T, usize)>, E>,
+    ) -> io::Result<Result<T, E>> {
+        loop {
+            match parse(&self.0) {
+                Ok(Some((found, length))) => {
+                    let _ = self.0.split_to(length);
+                    return Ok(Ok(found));
+                }
+                Ok(None) if self.0.len() > LONGEST_REQUEST => return Err(io::ErrorKind::InvalidData.into()),
+                Ok(None) => {}
+                Err(error) => return Ok(Err(error)),
+            }
+            if socket.read_buf(&mut self.0).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Tunnel: a relay on an association. Who passes its frames on?
+//!
+//! One task receives from the association and one sends, so that frames leave in the order in which the relay has queued them. What uses a
+//! connection waits for what happens on its stream.
+
+mod connection;
+mod parts;
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anabranch::{Association, AssociationEvent, CloseReason, Message, RecvError, SendError, StreamId};
+use thiserror::Error;
+use tokio::sync::Notify;
+
+pub use self::connection::Connection;
+use self::parts::Parts;
+use crate::frame::{ADAPTATION_LAYER, Frame, Reason};
+use crate::relay::{Relay, Role, STREAMS, Violation};
+use crate::target::Target;
+
+/// A tunnel. Clones refer to the same one.
+#[derive(Clone, Debug)]
+pub struct Tunnel(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    association: Association,
+    relay: Mutex<Relay>,
+    /// Frames were queued.
+    queued: Notify,
+    /// Something happened on a stream.
+    streams: Vec<Notify>,
+    is_over: AtomicBool,
+    carried: AtomicU64,
+}
+
+/// A connection that the peer wants to open.
+#[derive(Debug)]
+pub struct Incoming {
+    /// Where it is to lead.
+    pub target: Target,
+    /// The connection, to be [accepted](Connection::accept) or [refused](Connection::refuse).
+    pub connection: Connection,
+}
+
+/// Why a tunnel has ended.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum End {
+    /// The association has ended.
+    #[error("the association has ended: {0}")]
+    Closed(CloseReason),
+    /// The peer does not speak this protocol, or another version.
+    #[error("the peer is no tunnel, or one of another version")]
+    NoTunnel,
+    /// The peer has restarted, and knows nothing of its connections.
+    #[error("the peer has restarted")]
+    Restarted,
+    /// The peer broke the rules of the protocol.
+    #[error("the peer broke the rules: {0}")]
+    Violation(#[from] Violation),
+}
+
+impl Tunnel {
+    /// A tunnel on an established association, which is used for nothing else. It does nothing before it [runs](Self::run).
+    #[must_use]
+    pub fn new(association: Association, role: Role) -> Self {
+        Self(Arc::new(Shared {
+            association,
+            relay: Mutex::new(Relay::new(role)),
+            queued: Notify::new(),
+            streams: std::iter::repeat_with(Notify::new).take(STREAMS.into()).collect(),
+            is_over: AtomicBool::new(false),
+            carried: AtomicU64::new(0),
+        }))
+    }
+
+    /// Carries connections until the association ends; `serve` gets those that the peer opens. Afterwards all are reset. If the future is
+    /// dropped, the tunnel ends, and the association does not.
+    pub async fn run(&self, serve: impl Fn(Incoming)) -> End {
+        let shared = &self.0;
+        let _ending = Ending(shared);
+        let is_tunnel = shared.association.peer_adaptation_layer() == Some(ADAPTATION_LAYER)
+            && shared.association.streams() == (STREAMS, STREAMS);
+        if !is_tunnel {
+            shared.association.abort(&End::NoTunnel.to_string());
+            return End::NoTunnel;
+        }
+        let end = tokio::select! {
+            end = self.receive(serve) => end,
+            error = shared.transmit() => match error {
+                SendError::Closed(reason) => End::Closed(reason),
+                // The peer shuts the association down.
+                _ => End::Closed(shared.association.closed().await),
+            },
+            () = shared.restarted() => End::Restarted,
+        };
+        if matches!(end, End::Restarted | End::Violation(_)) {
+            shared.association.abort(&end.to_string());
+        }
+        end
+    }
+
+    /// Opens a connection to `target`, which [waits](Connection::opened) for the target's answer.
+    ///
+    /// # Errors
+    ///
+    /// The tunnel is over, or carries too many connections.
+    pub fn open(&self, target: Target) -> Result<Connection, Reason> {
+        if self.is_over() {
+            return Err(Reason::Down);
+        }
+        let opened = self.0.command(|relay| relay.open(target));
+        let id = opened.ok_or(Reason::TooMany)?;
+        self.0.carried.fetch_add(1, Ordering::Relaxed);
+        Ok(Connection::new(Arc::clone(&self.0), id))
+    }
+
+    /// The association.
+    #[must_use]
+    pub fn association(&self) -> &Association {
+        &self.0.association
+    }
+
+    /// Number of connections now, and of all that were opened so far, by either end.
+    #[must_use]
+    pub fn connections(&self) -> (usize, u64) {
+        (
+            self.0.relay().connections(),
+            self.0.carried.load(Ordering::Relaxed),
+        )
+    }
+
+    /// Whether it has ended.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.0.is_over.load(Ordering::Acquire)
+    }
+
+    async fn receive(&self, serve: impl Fn(Incoming)) -> End {
+        let association = &self.0.association;
+        let mut parts = Parts::default();
+        loop {
+            let message = match association.recv_part().await {
+                Ok(Some(message)) => message,
+                Ok(None) => return End::Closed(association.closed().await),
+                Err(RecvError::Closed(reason)) => return End::Closed(reason),
+                Err(_) => continue,
+            };
+            let stream = message.stream.0;
+            let frame = parts.join(message).map_err(Violation::from);
+            let handled = frame.and_then(|frame| frame.map(|frame| self.on_frame(stream, frame)).transpose());
+            match handled.map(Option::flatten) {
+                Ok(Some(incoming)) => serve(incoming),
+                Ok(None) => {}
+                Err(violation) => return End::Violation(violation),
+            }
+        }
+    }
+
+    fn on_frame(&self, stream: u16, frame: Frame) -> Result<Option<Incoming>, Violation> {
+        let opened = self.0.command(|relay| relay.handle_frame(stream, frame))?;
+        if let Some(waiting) = self.0.streams.get(usize::from(stream)) {
+            waiting.notify_waiters();
+        }
+        Ok(opened.map(|(id, target)| {
+            self.0.carried.fetch_add(1, Ordering::Relaxed);
+            Incoming {
+                target,
+                connection: Connection::new(Arc::clone(&self.0), id),
+            }
+        }))
+    }
+}
+
+impl Shared {
+    fn relay(&self) -> MutexGuard<'_, Relay> {
+        self.relay.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Acts on the relay, and has the frames transmitted that come of it.
+    fn command<T>(&self, act: impl FnOnce(&mut Relay) -> T) -> T {
+        let result = act(&mut self.relay());
+        self.queued.notify_one();
+        result
+    }
+
+    /// Transmits frames until that fails. The send buffer of the association holds the sender back, and so those that fill the queue.
+    async fn transmit(&self) -> SendError {
+        loop {
+            let next = self.relay().poll_transmit();
+            let Some((stream, frame)) = next else {
+                self.queued.notified().await;
+                continue;
+            };
+            let (ppid, payload) = frame.encode();
+            let message = Message {
+                ppid,
+                ..Message::new(StreamId(stream), payload)
+            };
+            if let Err(error) = self.association.send(message).await {
+                return error;
+            }
+            if let Some(waiting) = self.streams.get(usize::from(stream)) {
+                waiting.notify_waiters();
+            }
+        }
+    }
+
+    /// Waits until the peer has restarted the association.
+    async fn restarted(&self) {
+        let mut events = self.association.events();
+        while let Some(event) = events.next().await {
+            if matches!(event, AssociationEvent::Restarted { .. }) {
+                return;
+            }
+        }
+        // The end of the association is received too.
+        std::future::pending::<()>().await;
+    }
+
+    /// Waits until `check` has a result for what it finds in the relay.
+    async fn until<T>(
+        &self,
+        stream: u16,
+        mut check: impl FnMut(&mut Relay) -> Option<T>,
+    ) -> Result<T, Reason> {
+        let Some(waiting) = self.streams.get(usize::from(stream)) else {
+            return Err(Reason::Down);
+        };
+        loop {
+            // Before the check: what happens after it is not missed.
+            let mut notified = pin!(waiting.notified());
+            notified.as_mut().enable();
+            if self.is_over.load(Ordering::Acquire) {
+                return Err(Reason::Down);
+            }
+            if let Some(result) = check(&mut self.relay()) {
+                return Ok(result);
+            }
+            notified.await;
+        }
+    }
+}
+
+/// Ends the connections with the tunnel.
+struct Ending<'s>(&'s Shared);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.is_over.store(true, Ordering::Release);
+        for stream in &self.0.streams {
+            stream.notify_waiters();
+        }
+    }
+}

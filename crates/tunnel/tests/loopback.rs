@@ -1,0 +1,292 @@
+//! Two ends of a tunnel on loopback, with real proxies and targets. Does what a program sends through one arrive?
+#![cfg(test)]
+
+use std::net::SocketAddr;
+
+use anabranch::{Bytes, CloseReason, Endpoint, Message, PolicyRecipe, StreamId};
+use anabranch_tunnel::{
+    CONTROL, End, Exit, Frame, Proxy, Reach, Reason, Role, Route, Tunnel, association_config, serve, splice,
+};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+/// Two endpoints with two addresses each, connected.
+struct Pair {
+    client: Tunnel,
+    server: Tunnel,
+    _endpoints: [Endpoint; 2],
+}
+
+impl Pair {
+    async fn connect() -> Self {
+        let builder = || {
+            Endpoint::builder()
+                .insecure()
+                .association_config(association_config(PolicyRecipe::default()))
+                .local("127.0.0.1:0")
+                .local("127.0.0.2:0")
+        };
+        let server = builder().listen().bind().await.unwrap();
+        let client = builder().bind().await.unwrap();
+        let addresses = server.local_addrs();
+        let (ours, theirs) = tokio::join!(client.connect(&addresses[..]), server.accept());
+        Self {
+            client: Tunnel::new(ours.unwrap(), Role::Client),
+            server: Tunnel::new(theirs.unwrap(), Role::Server),
+            _endpoints: [client, server],
+        }
+    }
+
+    /// Runs both ends; the server serves what is within `reach`.
+    async fn start(reach: Reach) -> Self {
+        let pair = Self::connect().await;
+        let (client, server) = (pair.client.clone(), pair.server.clone());
+        tokio::spawn(async move { client.run(|_| {}).await });
+        let exit = Exit::new(reach);
+        tokio::spawn(async move {
+            let serve = |incoming| {
+                let exit = exit.clone();
+                tokio::spawn(async move { exit.serve(incoming).await });
+            };
+            server.run(serve).await
+        });
+        pair
+    }
+
+    /// The address of a proxy at the client.
+    async fn proxy(&self, proxy: Proxy) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (sender, receiver) = watch::channel(Some(self.client.clone()));
+        tokio::spawn(async move {
+            let _sender = sender;
+            serve(listener, proxy, Route::new(receiver)).await
+        });
+        address
+    }
+}
+
+fn everything() -> Reach {
+    Reach::Only(vec!["127.0.0.0/8".parse().unwrap()])
+}
+
+/// A target that returns what it gets.
+async fn echo() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let (mut reader, mut writer) = socket.split();
+                let _ = tokio::io::copy(&mut reader, &mut writer).await;
+            });
+        }
+    });
+    address
+}
+
+/// Sends `bytes` and the end, and reads to the end.
+async fn exchange(socket: &mut TcpStream, bytes: &[u8]) -> Vec<u8> {
+    let (mut reader, mut writer) = socket.split();
+    let mut answer = Vec::new();
+    let send = async {
+        writer.write_all(bytes).await.unwrap();
+        writer.shutdown().await.unwrap();
+    };
+    let (_, read) = tokio::join!(send, reader.read_to_end(&mut answer));
+    read.unwrap();
+    answer
+}
+
+fn pattern(length: usize) -> Vec<u8> {
+    (0..length)
+        .map(|place| (place * 7 + (place >> 9)) as u8)
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forward_carries_both_directions_with_half_close() {
+    let pair = Pair::start(everything()).await;
+    let target = echo().await.to_string().parse().unwrap();
+    let proxy = pair.proxy(Proxy::Forward(target)).await;
+    let bytes = pattern(5 << 20);
+    let mut socket = TcpStream::connect(proxy).await.unwrap();
+    assert!(exchange(&mut socket, &bytes).await == bytes);
+    let (_, carried) = pair.client.connections();
+    assert_eq!(carried, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn socks_and_connect_reach_a_name() {
+    let pair = Pair::start(everything()).await;
+    let port = echo().await.port();
+
+    let mut socks = TcpStream::connect(pair.proxy(Proxy::Socks5).await).await.unwrap();
+    // Greeting and request at once, as no program should, and the first bytes with them.
+    let mut request = [
+        b"\x05\x01\x00\x05\x01\x00\x03\x09localhost".as_slice(),
+        &port.to_be_bytes(),
+    ]
+    .concat();
+    request.extend(b"early");
+    let answer = exchange(&mut socks, &request).await;
+    assert_eq!(answer, b"\x05\x00\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00early");
+
+    let mut http = TcpStream::connect(pair.proxy(Proxy::HttpConnect).await)
+        .await
+        .unwrap();
+    let request = format!("CONNECT localhost:{port} HTTP/1.1\r\nHost: localhost\r\n\r\nearly");
+    let answer = exchange(&mut http, request.as_bytes()).await;
+    assert_eq!(answer, b"HTTP/1.1 200 Connection established\r\n\r\nearly");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refusals_of_the_far_side_are_told_in_the_words_of_the_proxy() {
+    let pair = Pair::start(Reach::Only(vec!["127.0.0.1".parse().unwrap()])).await;
+    let closed = TcpListener::bind("127.0.0.1:0")
+        .await
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let (socks, http) = (
+        pair.proxy(Proxy::Socks5).await,
+        pair.proxy(Proxy::HttpConnect).await,
+    );
+    for (address, code, status) in [([127, 0, 0, 1], 5, "502"), ([127, 0, 0, 2], 2, "403")] {
+        let mut socket = TcpStream::connect(socks).await.unwrap();
+        let request = [
+            b"\x05\x01\x00\x05\x01\x00\x01".as_slice(),
+            &address,
+            &closed.to_be_bytes(),
+        ]
+        .concat();
+        assert_eq!(exchange(&mut socket, &request).await[3], code);
+
+        let mut socket = TcpStream::connect(http).await.unwrap();
+        let ip = std::net::Ipv4Addr::from(address);
+        let request = format!("CONNECT {ip}:{closed} HTTP/1.1\r\n\r\n");
+        let answer = exchange(&mut socket, request.as_bytes()).await;
+        let answer = String::from_utf8(answer).unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+    }
+}
+
+/// By default the far side does not connect to itself, not by a name either.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn host_of_the_far_side_is_out_of_reach_by_default() {
+    let pair = Pair::start(Reach::Others).await;
+    let port = echo().await.port();
+    for host in ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"] {
+        let connection = pair
+            .client
+            .open(format!("{host}:{port}").parse().unwrap())
+            .unwrap();
+        assert_eq!(connection.opened().await, Err(Reason::NotPermitted), "{host}");
+    }
+}
+
+/// A program that reads nothing holds its own connection up, and no other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stalled_program_does_not_stop_others() {
+    let pair = Pair::start(everything()).await;
+    let target: anabranch_tunnel::Target = echo().await.to_string().parse().unwrap();
+    let proxy = pair.proxy(Proxy::Forward(target)).await;
+    let (_reader, mut writer) = TcpStream::connect(proxy).await.unwrap().into_split();
+    // It fills everything on the way, there and back, and stalls.
+    let stalling = tokio::spawn(async move { writer.write_all(&vec![1; 200 << 20]).await });
+    let bytes = pattern(20 << 20);
+    let mut socket = TcpStream::connect(proxy).await.unwrap();
+    assert!(exchange(&mut socket, &bytes).await == bytes);
+    assert!(!stalling.is_finished());
+    stalling.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn target_that_resets_resets_the_program() {
+    let pair = Pair::start(everything()).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let target = listener.local_addr().unwrap().to_string().parse().unwrap();
+    let proxy = pair.proxy(Proxy::Forward(target)).await;
+    let mut program = TcpStream::connect(proxy).await.unwrap();
+    program.write_all(b"hello").await.unwrap();
+    let (target, _) = listener.accept().await.unwrap();
+    target.set_zero_linger().unwrap();
+    drop(target);
+    let read = program.read(&mut [0; 10]).await;
+    assert_eq!(read.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn end_of_the_association_resets_connections_and_refuses_new_ones() {
+    let pair = Pair::start(everything()).await;
+    let target: anabranch_tunnel::Target = echo().await.to_string().parse().unwrap();
+    let proxy = pair.proxy(Proxy::Forward(target.clone())).await;
+    let mut program = TcpStream::connect(proxy).await.unwrap();
+    program.write_all(b"hello").await.unwrap();
+    program.read_exact(&mut [0; 5]).await.unwrap();
+    pair.server.association().abort("for the test");
+    let read = program.read(&mut [0; 10]).await;
+    assert_eq!(read.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
+    assert_eq!(pair.client.open(target).unwrap_err(), Reason::Down);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn peer_that_breaks_the_rules_loses_its_association_with_the_reason() {
+    let pair = Pair::connect().await;
+    let (_, closed) = Frame::Closed.encode();
+    let message = Message {
+        ppid: CONTROL,
+        ..Message::new(StreamId(4), closed)
+    };
+    pair.client.association().send(message).await.unwrap();
+    let end = pair.server.run(|_| {}).await;
+    assert!(matches!(end, End::Violation(_)), "{end:?}");
+    let CloseReason::AbortedByPeer(reason) = pair.client.association().closed().await else {
+        panic!("not aborted");
+    };
+    assert!(reason.contains("a stream without a connection"), "{reason}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn peer_that_is_no_tunnel_is_refused() {
+    let builder = || Endpoint::builder().insecure().local("127.0.0.1:0");
+    let server = builder().listen().bind().await.unwrap();
+    let client = builder()
+        .association_config(association_config(PolicyRecipe::default()))
+        .bind()
+        .await
+        .unwrap();
+    let addresses = server.local_addrs();
+    let (ours, _theirs) = tokio::join!(client.connect(&addresses[..]), server.accept());
+    let end = Tunnel::new(ours.unwrap(), Role::Client).run(|_| {}).await;
+    assert_eq!(end, End::NoTunnel);
+}
+
+/// The server opens connections too: reverse forwards.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn server_opens_connections_to_what_the_client_permits() {
+    let pair = Pair::connect().await;
+    let (client, server) = (pair.client.clone(), pair.server.clone());
+    let exit = Exit::new(everything());
+    tokio::spawn(async move {
+        let serve = |incoming| {
+            let exit = exit.clone();
+            tokio::spawn(async move { exit.serve(incoming).await });
+        };
+        client.run(serve).await
+    });
+    tokio::spawn(async move { server.run(|_| {}).await });
+    let connection = pair
+        .server
+        .open(echo().await.to_string().parse().unwrap())
+        .unwrap();
+    connection.opened().await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut program = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let (socket, _) = listener.accept().await.unwrap();
+    let spliced = tokio::spawn(splice(socket, connection, Bytes::from_static(b"first ")));
+    assert_eq!(exchange(&mut program, b"second").await, b"first second");
+    assert_eq!(spliced.await.unwrap(), Ok(()));
+}
