@@ -9,6 +9,7 @@ mod test;
 #[cfg(target_os = "linux")]
 mod testbed;
 mod transfer;
+mod tunnel;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -30,6 +31,7 @@ pub(crate) use testbed::{TestbedArguments, TestbedDownArguments, TestbedUpArgume
 
 pub(crate) use test::TestArguments;
 pub(crate) use transfer::{RecvArguments, SendArguments};
+pub(crate) use tunnel::{TunnelArguments, TunnelInitArguments, TunnelVerb};
 
 use transfer::{RECV_EXAMPLES, SEND_EXAMPLES};
 
@@ -175,6 +177,9 @@ pub(crate) enum Verb {
     /// Measure what the paths to another host carry
     #[command(after_help = test::EXAMPLES)]
     Test(TestArguments),
+    /// Carry TCP connections of this host through another one, over all paths between them
+    #[command(after_help = tunnel::EXAMPLES)]
+    Tunnel(TunnelArguments),
     /// Compare several paths together with each path alone, on this machine
     #[command(after_help = DEMO_EXAMPLES)]
     Demo(DemoArguments),
@@ -235,6 +240,7 @@ impl Verb {
             Self::Send(arguments) => arguments.output,
             Self::Check(arguments) => arguments.output,
             Self::Test(arguments) => arguments.output,
+            Self::Tunnel(arguments) => arguments.output(),
             Self::Demo(arguments) => arguments.output,
             Self::Lab(arguments) => arguments.verb.output(),
             #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
 //! Command-line program: file transfer over several paths (`send`, `recv`), a test of uplinks (`check`) and of what they carry (`test`), a demonstration
-//! (`demo`), keys (`genkey`, `pubkey`), sockets for other programs (`run`), and experiments in the simulator (`lab`).
+//! (`demo`), TCP connections through another host (`tunnel`), keys (`genkey`, `pubkey`), sockets for other programs (`run`), and experiments in the simulator (`lab`).
 //!
 //! | folder | contents |
 //! |---|---|
@@ -97,6 +97,7 @@ fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
             Verb::Send(arguments) => verb::send::run(arguments, reporter, &mut Interrupt::listen()?).await,
             Verb::Check(arguments) => verb::check::run(arguments, reporter, &mut Interrupt::listen()?).await,
             Verb::Test(arguments) => verb::test::run(arguments, reporter, &mut Interrupt::listen()?).await,
+            Verb::Tunnel(arguments) => verb::tunnel::run(arguments, reporter).await,
             Verb::Demo(arguments) => {
                 Interrupt::listen()?
                     .or(verb::demo::run(arguments, reporter))

@@ -5,11 +5,12 @@ use clap::Parser;
 use super::Arguments;
 
 /// Documents with commands for users.
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 9] = [
     include_str!("../../../../README.md"),
     include_str!("../../../../experiments/README.md"),
     include_str!("../../../../docs/event-log.md"),
     include_str!("../../../../docs/test.md"),
+    include_str!("../../../../docs/tunnel.md"),
     include_str!("../../../../docs/troubleshooting.md"),
     include_str!("../../../../docs/tutorial.md"),
     include_str!("../../../../docs/how-to.md"),

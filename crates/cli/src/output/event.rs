@@ -141,6 +141,38 @@ pub(crate) enum Event<'a> {
     TestInterval(&'a IntervalReport),
     /// A test is over.
     Test(&'a TestReport),
+    /// The server of a tunnel is ready.
+    TunnelListening {
+        addresses: &'a [SocketAddr],
+        /// Its public key.
+        key: &'a str,
+    },
+    /// Programs can use a tunnel.
+    TunnelEntrance {
+        /// `socks`, `http` or `forward`.
+        kind: &'static str,
+        address: SocketAddr,
+        /// Where a forward leads.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        target: Option<&'a str>,
+        /// The peer that makes the connections.
+        peer: &'a str,
+    },
+    /// There is a tunnel to a peer.
+    TunnelUp {
+        peer: &'a str,
+        /// Its number, also of its paths' changes.
+        transfer: u64,
+        paths: &'a [PathReport],
+    },
+    /// A tunnel has ended, or did not come up.
+    TunnelDown {
+        peer: &'a str,
+        message: &'a str,
+        /// Time until this end tries again, if it does.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        seconds: Option<f64>,
+    },
     /// A problem, of one transfer or of the program, that does not end it.
     Warning {
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -155,6 +155,10 @@ fn short_text(event: &Event<'_>) -> Option<String> {
         Event::TestListening { .. } | Event::TestBegins(_) | Event::TestInterval(_) | Event::Test(_) => {
             return test_event_text(event);
         }
+        Event::TunnelListening { .. }
+        | Event::TunnelEntrance { .. }
+        | Event::TunnelUp { .. }
+        | Event::TunnelDown { .. } => return tunnel_event_text(event),
         Event::Uplink(report) => uplink_text(report),
         Event::Check { uplinks, working } => format!("{working} of {uplinks} uplinks work"),
         Event::Waiting { ahead, .. } => waiting_text(*ahead),
@@ -254,6 +258,52 @@ fn test_event_text(event: &Event<'_>) -> Option<String> {
         Event::TestBegins(what) => (*what).to_owned(),
         Event::TestInterval(report) => interval_text(report),
         Event::Test(report) => test_text(report),
+        _ => return None,
+    })
+}
+
+/// Text of events of `anabranch tunnel`.
+fn tunnel_event_text(event: &Event<'_>) -> Option<String> {
+    Some(match event {
+        Event::TunnelListening { addresses, key } => {
+            let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+            format!(
+                "listening on {}; our public key is {key}",
+                addresses.join(" and ")
+            )
+        }
+        Event::TunnelEntrance {
+            kind,
+            address,
+            target,
+            peer,
+        } => match (*kind, target) {
+            (_, Some(target)) => format!(
+                "{address} leads to {} through {}",
+                printable(target),
+                printable(peer)
+            ),
+            ("socks", None) => format!("SOCKS5 proxy at {address}, through {}", printable(peer)),
+            (_, None) => format!("HTTP CONNECT proxy at {address}, through {}", printable(peer)),
+        },
+        Event::TunnelUp { peer, paths, .. } => {
+            let paths = paths
+                .iter()
+                .map(|path| format!("\n  {} -> {}", path.local, path.remote));
+            format!("{}: connected{}", printable(peer), paths.collect::<String>())
+        }
+        Event::TunnelDown {
+            peer,
+            message,
+            seconds,
+        } => {
+            let again = seconds.map_or_else(String::new, |_| "; trying again".to_owned());
+            format!(
+                "{}: not connected: {}{again}",
+                printable(peer),
+                printable(message)
+            )
+        }
         _ => return None,
     })
 }

@@ -22,13 +22,13 @@ use std::time::Duration;
 use clap::Args;
 
 pub(crate) use event::{DemoRow, Event, Progress, StoredReport, Summary, UplinkReport};
-pub(crate) use observe::{Counter, Role, observe};
+pub(crate) use observe::{Counter, Role, observe, report_path_changes};
 pub(crate) use paths::{PathMonitor, PathReport, paths_between, paths_since};
 pub(crate) use test_report::{
     Amount, AssociationPath, Connected, Delays, EndReport, IntervalReport, OneWayDelays, PathEnd, Processors,
     StartReport, StreamAmount, StreamEnd, TaskReport, TestReport, Timestamp,
 };
-pub(crate) use units::{bytes_text, rate_text};
+pub(crate) use units::{bytes_text, printable, rate_text};
 
 use crate::failure::Failure;
 use human::Human;

@@ -115,6 +115,28 @@ pub(crate) async fn observe(
     }
 }
 
+/// Reports path changes, and nothing else, until dropped.
+pub(crate) async fn report_path_changes(
+    association: &Association,
+    transfer: u64,
+    reporter: &dyn Reporter,
+) -> Infallible {
+    let mut events = association.events();
+    let mut changes = Changes {
+        transfer,
+        repeats: Repeats::default(),
+        reporter,
+    };
+    let mut ticks = interval(reporter.interval());
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => changes.report_counted(false),
+            change = next_change(&mut events) => changes.on_change(change),
+        }
+    }
+}
+
 /// The next path change; never returns if the association has ended.
 async fn next_change(events: &mut Events) -> PathEvent {
     loop {

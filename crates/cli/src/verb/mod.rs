@@ -16,6 +16,7 @@ pub(crate) mod test;
 #[cfg(target_os = "linux")]
 pub(crate) mod testbed;
 pub(crate) mod trace;
+pub(crate) mod tunnel;
 
 use std::sync::atomic::Ordering;
 

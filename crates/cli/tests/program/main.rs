@@ -26,4 +26,5 @@ mod stalled_reader;
 mod testbed;
 mod trace;
 mod transfer;
+mod tunnel;
 mod tutorial;

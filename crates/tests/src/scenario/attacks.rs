@@ -568,6 +568,8 @@ fn every_test_named_in_security_md_exists() {
         "../cli/src",
         "../cli/tests",
         "../datachannel/src",
+        "../tunnel/src",
+        "../tunnel/tests",
     ] {
         read_all(&here.join(folder), &mut sources);
     }

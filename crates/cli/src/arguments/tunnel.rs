@@ -1,0 +1,113 @@
+//! Arguments of `anabranch tunnel` and its verbs.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::output::{Form, Output};
+use crate::parse::{PeerAddresses, parse_to};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  anabranch tunnel init --server 192.0.2.1 --server 198.51.100.1 office
+          write office/server.conf and office/client.conf, each with its key
+  anabranch tunnel office/server.conf
+          on the server; then, on the client:
+  anabranch tunnel office/client.conf
+          and any program through it, over all uplinks of the client:
+  curl --proxy socks5h://127.0.0.1:1080 https://example.org/
+  anabranch tunnel status office/client.conf
+
+Programs connect to SOCKS5 or HTTP CONNECT proxies, or to forwarded ports, on this host; the far side makes the connections. Needs no privileges. Everything between the two hosts is encrypted, and only peers that the file names are served. docs/tunnel.md explains the file.
+Exit codes: 1 failed, 2 invalid arguments or file, 130 interrupted.";
+
+const INIT_EXAMPLES: &str = "\
+Examples:
+  anabranch tunnel init --server 192.0.2.1 --server 198.51.100.1 office
+  anabranch tunnel init --server server.example:9900 office
+  anabranch tunnel init office
+          on the server itself: its addresses are found
+
+Existing files are not overwritten.
+Exit codes: 0 written, 1 cannot write, 2 invalid arguments, or a file exists.";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  anabranch tunnel check office/client.conf
+
+Exit codes: 0 the file is valid, 1 cannot write, 2 the file is not valid; the error names the line.";
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  anabranch tunnel status office/client.conf
+  anabranch tunnel status office/client.conf --json
+
+Exit codes: 0 shown, 1 the tunnel does not run or cannot be asked, 2 invalid arguments.";
+
+/// Arguments of `tunnel`.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct TunnelArguments {
+    #[command(subcommand)]
+    pub(crate) verb: Option<TunnelVerb>,
+
+    /// Configuration file
+    #[arg(required = true)]
+    pub(crate) file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+impl TunnelArguments {
+    /// How the verb reports.
+    pub(crate) fn output(&self) -> Output {
+        match &self.verb {
+            Some(TunnelVerb::Status { form, .. }) => Output::of(form.is_json()),
+            Some(TunnelVerb::Init(_) | TunnelVerb::Check { .. }) => Output::default(),
+            None => self.output,
+        }
+    }
+}
+
+/// Verbs of `tunnel`.
+#[derive(Subcommand, Debug)]
+pub(crate) enum TunnelVerb {
+    /// Write the files of a server and a client that know each other
+    #[command(after_help = INIT_EXAMPLES)]
+    Init(TunnelInitArguments),
+    /// Say what a file would do
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check {
+        /// Configuration file
+        file: PathBuf,
+    },
+    /// Show the peers and paths of a running tunnel
+    #[command(after_help = STATUS_EXAMPLES)]
+    Status {
+        /// Configuration file that it runs with
+        file: PathBuf,
+        #[command(flatten)]
+        form: Form,
+    },
+}
+
+/// Arguments of `tunnel init`.
+#[derive(Args, Debug)]
+pub(crate) struct TunnelInitArguments {
+    /// Addresses at which the client reaches the server, default port 9899; repeatable [default: those of this host]
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = parse_server)]
+    pub(crate) server: Vec<PeerAddresses>,
+
+    /// Folder to write into; created if it does not exist
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}
+
+fn parse_server(text: &str) -> Result<PeerAddresses, String> {
+    let addresses = parse_to(text)?;
+    match addresses.key {
+        Some(_) => Err("a key is made; give the address alone".to_owned()),
+        None => Ok(addresses),
+    }
+}

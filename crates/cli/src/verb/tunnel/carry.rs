@@ -1,0 +1,57 @@
+//! One tunnel, from the end of the handshake to that of the association.
+
+use std::convert::Infallible;
+use std::future::Future;
+
+use anabranch_tunnel::{End, Exit, Role, Tunnel};
+
+use super::Shared;
+use super::state::State;
+use crate::network::Guarded;
+use crate::output::{Event, PathMonitor, report_path_changes};
+
+/// Carries connections until the association ends; `meanwhile` runs beside that.
+pub(super) async fn carry(
+    shared: &Shared,
+    (peer, role): (usize, Role),
+    association: Guarded,
+    meanwhile: impl Future<Output = Infallible>,
+) -> End {
+    let tunnel = Tunnel::new(association.0.clone(), role);
+    let config = &shared.config.peers[peer];
+    let exit = Exit::new(config.reach.clone());
+    let serve = |incoming| {
+        let exit = exit.clone();
+        // It ends with the tunnel.
+        tokio::spawn(async move { exit.serve(incoming).await });
+    };
+    let number = shared.state.add(peer, &tunnel);
+    let _listed = Listed {
+        state: &shared.state,
+        peer,
+        number,
+    };
+    shared.reporter.report(&Event::TunnelUp {
+        peer: &config.name,
+        transfer: number,
+        paths: PathMonitor::start(&association).latest(),
+    });
+    tokio::select! {
+        end = tunnel.run(serve) => end,
+        never = report_path_changes(&association, number, &*shared.reporter) => match never {},
+        never = meanwhile => match never {},
+    }
+}
+
+/// A tunnel is listed until this is dropped.
+struct Listed<'s> {
+    state: &'s State,
+    peer: usize,
+    number: u64,
+}
+
+impl Drop for Listed<'_> {
+    fn drop(&mut self) {
+        self.state.remove(self.peer, self.number);
+    }
+}

@@ -1,0 +1,67 @@
+//! `anabranch tunnel check`: says what a file would do.
+
+use std::fmt::Write as _;
+
+use anabranch_tunnel::Proxy;
+
+use super::config::{Config, Entrance, Listen};
+use crate::failure::Failure;
+use crate::output::{print, remark};
+use crate::parse::Origin;
+
+/// Prints what the file would do.
+pub(super) fn run(config: &Config) -> Result<(), Failure> {
+    for text in &config.warnings {
+        remark(format_args!("warning: {text}"));
+    }
+    print(describe(config))
+}
+
+fn describe(config: &Config) -> String {
+    let mut text = format!(
+        "{}: our public key is {}\n",
+        config.file.display(),
+        config.key.public_key()
+    );
+    let mut line = |line: String| {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{line}");
+    };
+    match &config.listen {
+        Some(Listen::Everywhere(port)) => line(format!("listens at UDP port {port} of all addresses")),
+        Some(Listen::At(addresses)) => {
+            let addresses: Vec<String> = addresses.0.iter().map(ToString::to_string).collect();
+            line(format!("listens at {}", addresses.join(" and ")));
+        }
+        None => {}
+    }
+    for peer in &config.peers {
+        let endpoints: Vec<String> = peer.endpoints.iter().map(ToString::to_string).collect();
+        let how = match endpoints.is_empty() {
+            true => "waits for it".to_owned(),
+            false => format!("connects to {} from {}", endpoints.join(" and "), paths(config)),
+        };
+        line(format!("{} with the key {}: {how}", peer.name, peer.key));
+        line(format!("  it may connect to: {}", peer.reach));
+    }
+    for Entrance { listen, proxy, peer } in &config.entrances {
+        let peer = &config.peers[*peer].name;
+        line(match proxy {
+            Proxy::Socks5 => format!("SOCKS5 proxy at {listen}, through {peer}"),
+            Proxy::HttpConnect => format!("HTTP CONNECT proxy at {listen}, through {peer}"),
+            Proxy::Forward(target) => format!("{listen} leads to {target}, through {peer}"),
+        });
+    }
+    text
+}
+
+fn paths(config: &Config) -> String {
+    let Some(origins) = &config.paths else {
+        return "all uplinks".to_owned();
+    };
+    let names = origins.0.iter().map(|origin| match origin {
+        Origin::Address(address) => address.ip().to_string(),
+        Origin::Device(name) => name.clone(),
+    });
+    names.collect::<Vec<_>>().join(" and ")
+}

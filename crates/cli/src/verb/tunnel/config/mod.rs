@@ -1,0 +1,368 @@
+//! Configuration of a tunnel, from a file in the manner of WireGuard. What is this host to do, and for which peers?
+//!
+//! docs/tunnel.md has all keys. Everything is parsed into valid types here; each error names the line, what is wrong and what to write.
+
+mod forward;
+mod lines;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anabranch::{PrivateKey, PublicKey};
+use anabranch_tunnel::{Proxy, Reach, Rule};
+
+pub(crate) use self::forward::Forward;
+use self::forward::{parse_forward, parse_proxy};
+pub(crate) use self::lines::ConfigError;
+use self::lines::{Entry, Section, parse};
+use crate::keys;
+use crate::parse::{LocalAddresses, Origins, PeerAddress, parse_from, parse_key, parse_listen, parse_to};
+
+/// What a tunnel's file says.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) file: PathBuf,
+    pub(crate) key: PrivateKey,
+    /// Where a server listens.
+    pub(crate) listen: Option<Listen>,
+    /// Where packets to peers with endpoints are sent from.
+    pub(crate) paths: Option<Origins>,
+    pub(crate) peers: Vec<Peer>,
+    /// Places where programs of this host connect to.
+    pub(crate) entrances: Vec<Entrance>,
+    /// What the user should know.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Where a server listens.
+#[derive(Clone, Debug)]
+pub(crate) enum Listen {
+    /// At this port of all addresses.
+    Everywhere(u16),
+    At(LocalAddresses),
+}
+
+/// A peer.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) name: String,
+    pub(crate) key: PublicKey,
+    /// Where it listens; none if it connects to us.
+    pub(crate) endpoints: Vec<PeerAddress>,
+    /// What it may connect to through this host.
+    pub(crate) reach: Reach,
+}
+
+/// A place where programs of this host connect to.
+#[derive(Clone, Debug)]
+pub(crate) struct Entrance {
+    pub(crate) listen: SocketAddr,
+    pub(crate) proxy: Proxy,
+    /// The peer that its connections go to: a place in [`Config::peers`].
+    pub(crate) peer: usize,
+}
+
+impl Config {
+    /// Reads and parses a file.
+    pub(crate) fn load(file: &Path) -> Result<Self, ConfigError> {
+        let text = fs::read_to_string(file)
+            .map_err(|error| ConfigError::new(file, None, format!("cannot read it: {error}")))?;
+        let mut config = Self::parse(file, &text)?;
+        if is_readable_by_others(file) {
+            let text = format!(
+                "other users can read {}; `chmod 600` it, for it has a private key",
+                file.display()
+            );
+            config.warnings.push(text);
+        }
+        Ok(config)
+    }
+
+    pub(crate) fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
+        let sections = parse(file, text)?;
+        let mut interface: Option<Interface> = None;
+        let mut peers: Vec<PeerSection> = Vec::new();
+        for section in &sections {
+            let reader = Reader { file, section };
+            match section.kind.to_ascii_lowercase().as_str() {
+                "interface" if interface.is_none() => interface = Some(reader.interface()?),
+                "interface" => return Err(reader.error("there is an [Interface] already; write one only")),
+                "peer" => peers.push(reader.peer(peers.len())?),
+                _ => return Err(reader.error("expected [Interface] or [Peer]")),
+            }
+        }
+        let missing = |what| ConfigError::new(file, None, what);
+        let interface =
+            interface.ok_or_else(|| missing("there is no [Interface]; write one with a PrivateKey"))?;
+        if peers.is_empty() {
+            return Err(missing(
+                "there is no [Peer]; write one with the PublicKey of the other end",
+            ));
+        }
+        check_peers(file, &interface, &peers)?;
+        let entrances = entrances(file, &interface, &peers)?;
+        let exposed = entrances
+            .iter()
+            .filter(|entrance| !entrance.listen.ip().is_loopback());
+        let warnings = exposed.map(|entrance| {
+            let listen = entrance.listen;
+            format!("who can reach {listen} can use the tunnel: nobody is asked who he is there")
+        });
+        Ok(Self {
+            file: file.to_owned(),
+            warnings: warnings.collect(),
+            key: interface.key,
+            listen: interface.listen,
+            paths: interface.paths,
+            peers: peers.into_iter().map(|peer| peer.peer).collect(),
+            entrances,
+        })
+    }
+
+    /// The peers to which this host connects.
+    pub(crate) fn called(&self) -> impl Iterator<Item = (usize, &Peer)> {
+        self.peers
+            .iter()
+            .enumerate()
+            .filter(|(_, peer)| !peer.endpoints.is_empty())
+    }
+}
+
+/// The section of this host.
+struct Interface {
+    key: PrivateKey,
+    listen: Option<Listen>,
+    paths: Option<Origins>,
+    /// With their lines.
+    entrances: Vec<(usize, SocketAddr, Proxy)>,
+}
+
+/// The section of a peer.
+struct PeerSection {
+    line: usize,
+    peer: Peer,
+    forwards: Vec<Forward>,
+}
+
+/// Reads a section.
+struct Reader<'s> {
+    file: &'s Path,
+    section: &'s Section,
+}
+
+impl Reader<'_> {
+    /// An error at the head of the section.
+    fn error(&self, text: &str) -> ConfigError {
+        ConfigError::new(self.file, Some(self.section.line), text)
+    }
+
+    fn error_at(&self, entry: &Entry, text: impl std::fmt::Display) -> ConfigError {
+        ConfigError::new(self.file, Some(entry.line), format!("{}: {text}", entry.key))
+    }
+
+    /// Sets what may be written once.
+    fn once<T>(&self, place: &mut Option<T>, entry: &Entry, value: T) -> Result<(), ConfigError> {
+        match place.replace(value) {
+            None => Ok(()),
+            Some(_) => Err(self.error_at(entry, "it is written twice; leave one out")),
+        }
+    }
+
+    fn interface(&self) -> Result<Interface, ConfigError> {
+        let (mut key, mut listen, mut paths) = (None, None, String::new());
+        let mut entrances = Vec::new();
+        for entry in &self.section.entries {
+            let text = entry.value.as_str();
+            let wrong = |error: String| self.error_at(entry, error);
+            match entry.key.to_ascii_lowercase().as_str() {
+                "privatekey" => self.once(&mut key, entry, keys::parse(text).map_err(wrong)?)?,
+                "privatekeyfile" => self.once(&mut key, entry, self.key_file(text).map_err(wrong)?)?,
+                "listen" => self.once(&mut listen, entry, parse_listening(text).map_err(wrong)?)?,
+                "path" => {
+                    let separator = if paths.is_empty() { "" } else { "," };
+                    paths = format!("{paths}{separator}{text}");
+                    // Together with those before, so that none is written twice.
+                    parse_from(&paths).map_err(wrong)?;
+                }
+                "socks" => entrances.push((entry.line, parse_proxy(text).map_err(wrong)?, Proxy::Socks5)),
+                "http" => entrances.push((entry.line, parse_proxy(text).map_err(wrong)?, Proxy::HttpConnect)),
+                "forward" => {
+                    let forward = parse_forward(text).map_err(wrong)?;
+                    entrances.push((entry.line, forward.listen, Proxy::Forward(forward.target)));
+                }
+                _ => {
+                    let known = "PrivateKey, PrivateKeyFile, Listen, Path, Socks, Http and Forward";
+                    return Err(self.unknown(entry, "Interface", known));
+                }
+            }
+        }
+        let paths = match paths.as_str() {
+            "" => None,
+            paths => Some(parse_from(paths).map_err(|error| self.error(&error))?),
+        };
+        Ok(Interface {
+            key: key.ok_or_else(|| self.error("there is no PrivateKey; `anabranch genkey` makes keys"))?,
+            listen,
+            paths,
+            entrances,
+        })
+    }
+
+    fn peer(&self, place: usize) -> Result<PeerSection, ConfigError> {
+        let (mut key, mut name) = (None, None);
+        let mut endpoints: Vec<PeerAddress> = Vec::new();
+        let mut allowed: Option<Vec<Rule>> = None;
+        let (mut forwards, mut allows_default) = (Vec::new(), None);
+        for entry in &self.section.entries {
+            let text = entry.value.as_str();
+            let wrong = |error: String| self.error_at(entry, error);
+            match entry.key.to_ascii_lowercase().as_str() {
+                "publickey" => self.once(&mut key, entry, parse_key(text).map_err(wrong)?)?,
+                "name" => self.once(&mut name, entry, text.to_owned())?,
+                "endpoint" => endpoints.extend(parse_endpoints(text).map_err(wrong)?),
+                "allow" if text == "nothing" => drop(allowed.get_or_insert_default()),
+                "allow" if text == "others" => self.once(&mut allows_default, entry, ())?,
+                "allow" => {
+                    for rule in text.split(',') {
+                        let rule = rule.trim().parse::<Rule>();
+                        let hint = "`others` and `nothing` are possible too";
+                        let rule = rule.map_err(|error| wrong(format!("{error}; {hint}")))?;
+                        allowed.get_or_insert_default().push(rule);
+                    }
+                }
+                "forward" => forwards.push(parse_forward(text).map_err(wrong)?),
+                _ => return Err(self.unknown(entry, "Peer", "PublicKey, Name, Endpoint, Allow and Forward")),
+            }
+        }
+        let reach = match (allows_default, allowed) {
+            (Some(()), Some(_)) => {
+                return Err(self.error("Allow has `others` and something else; write one or the other"));
+            }
+            (None, Some(rules)) => Reach::Only(rules),
+            (Some(()), None) => Reach::Others,
+            // A server is there to be used; a client is not.
+            (None, None) if endpoints.is_empty() => Reach::Others,
+            (None, None) => Reach::Only(Vec::new()),
+        };
+        let no_key = || self.error("there is no PublicKey; `anabranch pubkey` prints that of a private key");
+        let key: PublicKey = key.ok_or_else(no_key)?;
+        Ok(PeerSection {
+            line: self.section.line,
+            peer: Peer {
+                name: name.unwrap_or_else(|| format!("peer {}", place + 1)),
+                key,
+                endpoints,
+                reach,
+            },
+            forwards,
+        })
+    }
+
+    fn unknown(&self, entry: &Entry, section: &str, known: &str) -> ConfigError {
+        self.error_at(entry, format!("[{section}] has no such key; it has {known}"))
+    }
+
+    /// The key in a file, which is relative to the folder of the configuration.
+    fn key_file(&self, name: &str) -> Result<PrivateKey, String> {
+        let folder = self.file.parent().unwrap_or_else(|| Path::new(""));
+        let file = folder.join(name);
+        let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        keys::parse(&text).map_err(|error| format!("{}: {error}", file.display()))
+    }
+}
+
+/// `PORT`, or addresses as `--listen` of other verbs takes them.
+fn parse_listening(text: &str) -> Result<Listen, String> {
+    match text.parse() {
+        Ok(port) => Ok(Listen::Everywhere(port)),
+        Err(_) => parse_listen(text)
+            .map(Listen::At)
+            .map_err(|error| format!("{error}; a port alone means all addresses")),
+    }
+}
+
+fn parse_endpoints(text: &str) -> Result<Vec<PeerAddress>, String> {
+    let addresses = parse_to(text)?;
+    match addresses.key {
+        Some(_) => Err("the key is the PublicKey; write the address alone".to_owned()),
+        None => Ok(addresses.hosts),
+    }
+}
+
+/// Whether the peers can be reached, or can reach us, and differ.
+fn check_peers(file: &Path, interface: &Interface, peers: &[PeerSection]) -> Result<(), ConfigError> {
+    for (place, PeerSection { line, peer, .. }) in peers.iter().enumerate() {
+        let error = |text: String| Err(ConfigError::new(file, Some(*line), text));
+        let before = &peers[..place];
+        if peer.key == interface.key.public_key() {
+            return error(
+                "this PublicKey is that of our own PrivateKey; write that of the other end".to_owned(),
+            );
+        }
+        if before.iter().any(|other| other.peer.key == peer.key) {
+            return error(
+                "another [Peer] has the same PublicKey; each host needs a key of its own".to_owned(),
+            );
+        }
+        if before.iter().any(|other| other.peer.name == peer.name) {
+            return error(format!("another [Peer] is named {:?} too", peer.name));
+        }
+        if peer.endpoints.is_empty() && interface.listen.is_none() {
+            return error(
+                "neither end can connect: write an Endpoint here, or Listen in [Interface] for peers that connect to us"
+                    .to_owned(),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// All places to listen at for programs, each with its peer.
+fn entrances(
+    file: &Path,
+    interface: &Interface,
+    peers: &[PeerSection],
+) -> Result<Vec<Entrance>, ConfigError> {
+    let called: Vec<usize> = (0..peers.len())
+        .filter(|place| !peers[*place].peer.endpoints.is_empty())
+        .collect();
+    let mut entrances = Vec::new();
+    for (line, listen, proxy) in &interface.entrances {
+        let [peer] = called[..] else {
+            let found = called.len();
+            let text = format!(
+                "this leads to the [Peer] with an Endpoint, of which there must be one; there are {found}"
+            );
+            return Err(ConfigError::new(file, Some(*line), text));
+        };
+        entrances.push(Entrance {
+            listen: *listen,
+            proxy: proxy.clone(),
+            peer,
+        });
+    }
+    for (peer, section) in peers.iter().enumerate() {
+        entrances.extend(section.forwards.iter().map(|forward| Entrance {
+            listen: forward.listen,
+            proxy: Proxy::Forward(forward.target.clone()),
+            peer,
+        }));
+    }
+    for (place, entrance) in entrances.iter().enumerate() {
+        let listen = entrance.listen;
+        if listen.port() != 0 && entrances[..place].iter().any(|other| other.listen == listen) {
+            let text =
+                format!("{listen} is to be listened at twice (Socks, Http, Forward); choose another port");
+            return Err(ConfigError::new(file, None, text));
+        }
+    }
+    Ok(entrances)
+}
+
+fn is_readable_by_others(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::metadata(file).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+}

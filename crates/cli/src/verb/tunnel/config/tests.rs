@@ -1,0 +1,194 @@
+//! Tests of the configuration: what is accepted, and what users are told of the rest.
+
+use super::*;
+
+/// Private keys of this host and of two peers.
+fn keys() -> [PrivateKey; 3] {
+    [1, 2, 3].map(|_| PrivateKey::generate().unwrap())
+}
+
+fn parse_text(text: &str) -> Result<Config, String> {
+    Config::parse(Path::new("t.conf"), text).map_err(|error| error.to_string())
+}
+
+#[test]
+fn server_with_two_peers_is_parsed() {
+    let [own, first, second] = keys();
+    let text = format!(
+        "# a comment\n[Interface]\nPrivateKey = {}\nlisten = 9900 # another\n\n[Peer]\nPublicKey={}\nName = van\n\
+         Allow = 10.0.0.0/8:22, 192.0.2.1\nForward = 2222:localhost:22\n[peer]\nPUBLICKEY = {}\nAllow = nothing\n",
+        own.to_base64(),
+        first.public_key(),
+        second.public_key()
+    );
+    let config = parse_text(&text).unwrap();
+    assert!(matches!(config.listen, Some(Listen::Everywhere(9900))));
+    assert_eq!(config.key.public_key(), own.public_key());
+    let [van, other] = &config.peers[..] else { panic!() };
+    assert_eq!((van.name.as_str(), van.key), ("van", first.public_key()));
+    assert_eq!(van.reach.to_string(), "10.0.0.0/8:22, 192.0.2.1/32");
+    assert_eq!(
+        (other.name.as_str(), other.reach.clone()),
+        ("peer 2", Reach::Only(Vec::new()))
+    );
+    assert_eq!(config.called().count(), 0);
+    let [forward] = &config.entrances[..] else {
+        panic!()
+    };
+    assert_eq!(
+        (forward.peer, forward.listen.to_string().as_str()),
+        (0, "127.0.0.1:2222")
+    );
+}
+
+#[test]
+fn client_leads_its_proxies_to_the_peer_with_an_endpoint() {
+    let [own, server, _] = keys();
+    let text = format!(
+        "[Interface]\nPrivateKey = {}\nPath = wwan0\nPath = 192.0.2.7\nSocks = 1080\nHttp = 0.0.0.0:8118\n\
+         [Peer]\nPublicKey = {}\nEndpoint = server.example:9900\nEndpoint = 192.0.2.1\n",
+        own.to_base64(),
+        server.public_key()
+    );
+    let config = parse_text(&text).unwrap();
+    assert_eq!(config.paths, Some(parse_from("wwan0,192.0.2.7").unwrap()));
+    let [(0, peer)] = config.called().collect::<Vec<_>>()[..] else {
+        panic!()
+    };
+    let endpoints: Vec<String> = peer.endpoints.iter().map(ToString::to_string).collect();
+    assert_eq!(endpoints, ["server.example:9900", "192.0.2.1:9899"]);
+    // A server gets nothing of its client's network.
+    assert_eq!(peer.reach, Reach::Only(Vec::new()));
+    assert_eq!(config.entrances.len(), 2);
+    assert!(
+        config.warnings[0].contains("0.0.0.0:8118"),
+        "{:?}",
+        config.warnings
+    );
+}
+
+/// Refuses `text` at the beginning of `place` with a hint, on one line and without secrets.
+fn assert_refused(text: &str, place: &str, hint: &str) {
+    let error = parse_text(text)
+        .err()
+        .unwrap_or_else(|| panic!("accepted:\n{text}"));
+    assert!(
+        error.starts_with(place) && error.contains(hint),
+        "{error}\n{text}"
+    );
+    assert!(!error.contains('\n'), "{error}");
+    let secrets = text.lines().filter_map(|line| line.strip_prefix("PrivateKey = "));
+    assert!(
+        secrets
+            .filter(|key| key.len() > 1)
+            .all(|key| !error.contains(key)),
+        "{error}"
+    );
+}
+
+#[test]
+fn malformed_lines_are_refused_with_their_number() {
+    for (text, place, hint) in [
+        ("", "t.conf: ", "[Interface]"),
+        ("Listen = 1", "t.conf:1: ", "before this line"),
+        ("[Interface\n", "t.conf:1: ", "expected ]"),
+        ("[Interface]\nx\n", "t.conf:2: ", "KEY = VALUE"),
+        ("[Interface]\nListen =\n", "t.conf:2: ", "no value"),
+        ("[Wifi]\n", "t.conf:1: ", "[Interface] or [Peer]"),
+        (
+            "[Interface]\nPort = 1\n",
+            "t.conf:2: Port: ",
+            "PrivateKeyFile, Listen",
+        ),
+        ("[Interface]\nListen = 1\n", "t.conf:1: ", "anabranch genkey"),
+        (
+            "[Interface]\nPrivateKey = x\n",
+            "t.conf:2: PrivateKey: ",
+            "anabranch genkey",
+        ),
+        (
+            "[Interface]\nPrivateKeyFile = none\n",
+            "t.conf:2: PrivateKeyFile: ",
+            "none",
+        ),
+    ] {
+        assert_refused(text, place, hint);
+    }
+}
+
+#[test]
+fn wrong_values_are_refused_with_what_to_write() {
+    let interface = format!("[Interface]\nPrivateKey = {}\n", keys()[0].to_base64());
+    let again = interface.lines().last().unwrap();
+    for (line, hint) in [
+        (again, "twice"),
+        ("Listen = here", "all addresses"),
+        ("Path = a b", "such as wwan0"),
+        ("Path = wwan0, wwan0", "twice"),
+        ("Socks = x", "127.0.0.1:1080"),
+        ("Forward = 1:2", "[BIND:]PORT:HOST:HOSTPORT"),
+    ] {
+        let (key, _) = line.split_once(" = ").unwrap();
+        assert_refused(
+            &format!("{interface}{line}\n"),
+            &format!("t.conf:3: {key}: "),
+            hint,
+        );
+    }
+    assert_refused(&interface, "t.conf: ", "[Peer]");
+    assert_refused(&interface.repeat(2), "t.conf:3: ", "one only");
+}
+
+#[test]
+fn peers_that_do_not_fit_are_refused() {
+    let [own, peer, other] = keys();
+    let (peer, other) = (peer.public_key(), other.public_key());
+    let interface = format!("[Interface]\nPrivateKey = {}\n", own.to_base64());
+    let listening = format!("{interface}Listen = 9899\n");
+    let rest = format!("[Peer]\nPublicKey = {peer}\n");
+    let server = format!("{listening}{rest}");
+    for (text, place, hint) in [
+        (format!("{interface}{rest}"), "t.conf:3: ", "Endpoint"),
+        (format!("{listening}[Peer]\n"), "t.conf:4: ", "anabranch pubkey"),
+        (
+            format!("{server}Allow = example.org\n"),
+            "t.conf:6: Allow: ",
+            "10.0.0.0/8",
+        ),
+        (
+            format!("{server}Allow = others\nAllow = ::/0\n"),
+            "t.conf:4: ",
+            "one or the other",
+        ),
+        (
+            format!("{server}Endpoint = {peer}@192.0.2.1\n"),
+            "t.conf:6: Endpoint: ",
+            "alone",
+        ),
+        (format!("{server}{rest}"), "t.conf:6: ", "of its own"),
+        (
+            format!("{server}AllowedIPs = ::/0\n"),
+            "t.conf:6: AllowedIPs: ",
+            "Allow and Forward",
+        ),
+        (
+            format!("{listening}Socks = 1080\n{rest}"),
+            "t.conf:4: ",
+            "there are 0",
+        ),
+        (
+            format!("{server}Name = a\n[Peer]\nPublicKey = {other}\nName = a\n"),
+            "t.conf:7: ",
+            "\"a\" too",
+        ),
+        (
+            format!("{interface}Socks = 1\nHttp = 1\n{rest}Endpoint = a\n"),
+            "t.conf: ",
+            "127.0.0.1:1",
+        ),
+    ] {
+        assert_refused(&text, place, hint);
+    }
+    let ours = format!("{listening}[Peer]\nPublicKey = {}\n", own.public_key());
+    assert_refused(&ours, "t.conf:4: ", "that of the other end");
+}

@@ -1,0 +1,161 @@
+//! `anabranch tunnel init`: writes the files of a server and a client that know each other.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use anabranch::PrivateKey;
+use anabranch::io::expand_wildcard;
+
+use crate::arguments::TunnelInitArguments;
+use crate::failure::Failure;
+use crate::known_peers::create_private;
+use crate::output::print;
+use crate::parse::PeerAddress;
+
+/// Default port, as that of other verbs.
+const PORT: u16 = 9899;
+
+/// Writes both files and says what to do with them.
+pub(super) fn run(arguments: &TunnelInitArguments) -> Result<(), Failure> {
+    let endpoints = match &arguments.server {
+        named if named.is_empty() => own_addresses(),
+        named => named
+            .iter()
+            .flat_map(|addresses| addresses.hosts.clone())
+            .collect(),
+    };
+    let port = endpoints.first().map_or(PORT, |endpoint| endpoint.port);
+    if let Some(other) = endpoints.iter().find(|endpoint| endpoint.port != port) {
+        return Err(Failure::Usage(format!(
+            "--server {other}: the server listens at one port, here {port}; give all addresses the same one"
+        )));
+    }
+    let [server, client] = [(); 2].map(|()| PrivateKey::generate());
+    let (server, client) = (server.map_err(Failure::work)?, client.map_err(Failure::work)?);
+    let folder = arguments.folder.as_path();
+    let failure = |error: io::Error| Failure::Work(format!("{}: {error}", folder.display()));
+    if !folder.is_dir() {
+        create_private(folder).map_err(failure)?;
+    }
+    let files = ["server.conf", "client.conf"].map(|name| folder.join(name));
+    if let Some(file) = files.iter().find(|file| fs::symlink_metadata(file).is_ok()) {
+        let file = file.display();
+        return Err(Failure::Usage(format!(
+            "{file} exists already; choose another folder, or remove it"
+        )));
+    }
+    let texts = [
+        server_text(&server, &client, port),
+        client_text(&client, &server, &endpoints),
+    ];
+    for (file, text) in files.iter().zip(&texts) {
+        write_private(file, text).map_err(failure)?;
+    }
+    let [server, client] = files.each_ref().map(|file| file.display());
+    print(format!(
+        "wrote {server} and {client}, each with its private key; copy one of them to the other host, and delete it here\n\
+         on the server, whose firewall must admit UDP port {port}:\n  anabranch tunnel {server}\n\
+         on the client:\n  anabranch tunnel {client}\n\
+         then programs of the client use SOCKS5 at 127.0.0.1:1080 or HTTP CONNECT at 127.0.0.1:8118:\n\
+         \x20 curl --proxy socks5h://127.0.0.1:1080 https://example.org/\n"
+    ))
+}
+
+/// The addresses of this host, which `init` then takes for the server.
+fn own_addresses() -> Vec<PeerAddress> {
+    let everywhere = [
+        SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT)),
+        SocketAddr::from((Ipv6Addr::UNSPECIFIED, PORT)),
+    ];
+    let present = everywhere
+        .iter()
+        .flat_map(|wildcard| expand_wildcard(*wildcard).unwrap_or_default());
+    let (local, others): (Vec<SocketAddr>, Vec<SocketAddr>) =
+        present.partition(|address| address.ip().is_loopback());
+    let chosen = if others.is_empty() { local } else { others };
+    let named = chosen.into_iter().map(|address| PeerAddress {
+        host: address.ip().to_string(),
+        port: PORT,
+    });
+    named.collect()
+}
+
+fn server_text(own: &PrivateKey, peer: &PrivateKey, port: u16) -> String {
+    format!(
+        "# anabranch tunnel: the server. docs/tunnel.md explains all keys.\n\
+         [Interface]\n\
+         PrivateKey = {}\n\
+         # UDP port, at all addresses. Or addresses: 192.0.2.1:{port},198.51.100.1:{port}\n\
+         Listen = {port}\n\
+         \n\
+         [Peer]\n\
+         Name = client\n\
+         PublicKey = {}\n\
+         # What the client may connect to through this host. By default everything but this host itself, its links and metadata services.\n\
+         # Allow = 10.0.0.0/8, 127.0.0.1:8080\n",
+        own.to_base64(),
+        peer.public_key()
+    )
+}
+
+fn client_text(own: &PrivateKey, peer: &PrivateKey, endpoints: &[PeerAddress]) -> String {
+    let endpoints: String = endpoints
+        .iter()
+        .map(|endpoint| format!("Endpoint = {endpoint}\n"))
+        .collect();
+    format!(
+        "# anabranch tunnel: the client. docs/tunnel.md explains all keys.\n\
+         [Interface]\n\
+         PrivateKey = {}\n\
+         # Devices or addresses to send from. By default all uplinks.\n\
+         # Path = eth0\n\
+         # Path = wwan0\n\
+         Socks = 127.0.0.1:1080\n\
+         Http = 127.0.0.1:8118\n\
+         # Forward = 8080:intranet.example:80\n\
+         \n\
+         [Peer]\n\
+         Name = server\n\
+         PublicKey = {}\n\
+         {endpoints}",
+        own.to_base64(),
+        peer.public_key()
+    )
+}
+
+/// Writes a new file that only its owner can read.
+fn write_private(file: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(file)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::Config;
+    use super::*;
+
+    #[test]
+    fn both_files_know_each_other() {
+        let [server, client] = [1, 2].map(|_| PrivateKey::generate().unwrap());
+        let endpoints = ["192.0.2.1", "2001:db8::1"].map(|host| PeerAddress {
+            host: host.to_owned(),
+            port: 9900,
+        });
+        let parse = |text: &str| Config::parse(Path::new("t.conf"), text).unwrap();
+        let at_server = parse(&server_text(&server, &client, 9900));
+        let at_client = parse(&client_text(&client, &server, &endpoints));
+        assert_eq!(at_server.peers[0].key, at_client.key.public_key());
+        assert_eq!(at_client.peers[0].key, at_server.key.public_key());
+        assert_eq!(at_client.peers[0].endpoints, endpoints);
+        assert_eq!(at_client.entrances.len(), 2);
+        assert_eq!(at_server.called().count(), 0);
+    }
+}

@@ -1,0 +1,110 @@
+//! `anabranch tunnel`: TCP connections of this host through another one, over all paths between them. docs/tunnel.md describes it.
+//!
+//! | file | question |
+//! |---|---|
+//! | `config` | what does the file say? |
+//! | `init.rs`, `check.rs` | how does a user come to a file, and what does it do? |
+//! | `state.rs` | which tunnels are there at the moment? |
+//! | `server.rs`, `client.rs` | how do tunnels come up? |
+//! | `carry.rs` | what does one tunnel do until it ends? |
+//! | `entrances.rs` | where do programs connect to? |
+//! | `status.rs` | what is told to `anabranch tunnel status`? |
+
+mod carry;
+mod check;
+mod client;
+mod config;
+mod entrances;
+mod init;
+mod server;
+mod state;
+mod status;
+
+use std::convert::Infallible;
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use self::config::Config;
+use self::state::State;
+use crate::arguments::{TunnelArguments, TunnelVerb};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::keys;
+use crate::output::{Event, Reporter};
+
+/// What all parts of the running program share.
+#[derive(Clone, Debug)]
+struct Shared {
+    config: Arc<Config>,
+    state: Arc<State>,
+    reporter: Arc<dyn Reporter>,
+}
+
+impl Shared {
+    fn warn(&self, message: &str) {
+        self.reporter.report(&Event::Warning {
+            transfer: None,
+            path: None,
+            message,
+        });
+    }
+}
+
+/// Runs a tunnel, or one of the verbs around it.
+pub(crate) async fn run(arguments: TunnelArguments, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
+    match (arguments.verb, arguments.file) {
+        (Some(TunnelVerb::Init(arguments)), _) => init::run(&arguments),
+        (Some(TunnelVerb::Check { file }), _) => check::run(&load(&file)?),
+        (Some(TunnelVerb::Status { file, form }), _) => status::show(&file, form.is_json()).await,
+        (None, Some(file)) => up(load(&file)?, reporter).await,
+        (None, None) => Err(Failure::usage(
+            "name the file of the tunnel; `anabranch tunnel init` writes one",
+        )),
+    }
+}
+
+fn load(file: &Path) -> Result<Config, Failure> {
+    Config::load(file).map_err(Failure::usage)
+}
+
+/// Runs the tunnels of a file until interrupted.
+async fn up(config: Config, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
+    let mut interrupt = Interrupt::listen()?;
+    let shared = Shared {
+        state: Arc::new(State::new(&config)),
+        config: Arc::new(config),
+        reporter: Arc::clone(reporter),
+    };
+    for text in shared.config.warnings.iter().chain(&keys::key_log_warning()) {
+        shared.warn(text);
+    }
+    let mut parts = JoinSet::new();
+    let result = interrupt.or(all_parts(&shared, &mut parts)).await;
+    // What is dropped tells its peer by an ABORT, which the endpoints send before they are closed.
+    parts.shutdown().await;
+    shared.state.close_endpoints().await;
+    result.map(|never| match never {})
+}
+
+/// Starts everything, and waits for the first part that fails.
+async fn all_parts(
+    shared: &Shared,
+    parts: &mut JoinSet<Result<Infallible, Failure>>,
+) -> Result<Infallible, Failure> {
+    status::listen(shared, parts);
+    // Before the first association: then the program's user need not wait to try it.
+    entrances::open(shared, parts).await?;
+    if let Some(listen) = shared.config.listen.clone() {
+        parts.spawn(server::run(shared.clone(), listen));
+    }
+    for (place, _) in shared.config.called() {
+        let shared = shared.clone();
+        parts.spawn(async move { Ok(client::run(shared, place).await) });
+    }
+    match parts.join_next().await {
+        Some(ended) => ended.map_err(Failure::work)?,
+        None => Err(Failure::work("there is nothing to do")),
+    }
+}

@@ -1,0 +1,65 @@
+//! Server: accepts associations of the peers that the file names.
+
+use std::convert::Infallible;
+use std::future::pending;
+
+use anabranch::{Association, PeerInfo, PolicyRecipe};
+use anabranch_tunnel::{Role, association_config};
+use tokio::task::JoinSet;
+
+use super::Shared;
+use super::carry::carry;
+use super::config::Listen;
+use crate::failure::Failure;
+use crate::keys::ReceiverKeys;
+use crate::listening::{listen, listening_sockets};
+use crate::network::Guarded;
+use crate::output::Event;
+
+/// Serves the peers until dropped.
+pub(super) async fn run(shared: Shared, at: Listen) -> Result<Infallible, Failure> {
+    let config = &shared.config;
+    let sockets = match &at {
+        Listen::Everywhere(port) => listening_sockets(None, *port)?,
+        Listen::At(addresses) => listening_sockets(Some(addresses), 0)?,
+    };
+    let keys = ReceiverKeys::Sealed {
+        own: config.key.clone(),
+        allowed: config.peers.iter().map(|peer| peer.key).collect(),
+    };
+    let endpoint = listen(sockets, association_config(PolicyRecipe::default()), &keys).await?;
+    shared.state.keep(&endpoint);
+    shared.reporter.report(&Event::TunnelListening {
+        addresses: &endpoint.local_addrs(),
+        key: &config.key.public_key().to_string(),
+    });
+    let mut tunnels = JoinSet::new();
+    loop {
+        tokio::select! {
+            association = endpoint.accept() => {
+                let association = association.ok_or_else(|| Failure::work("the sockets of the server failed"))?;
+                tunnels.spawn(serve(shared.clone(), Guarded(association)));
+            }
+            Some(_) = tunnels.join_next() => {}
+        }
+    }
+}
+
+async fn serve(shared: Shared, association: Guarded) {
+    let Some(peer) = peer_of(&shared, &association) else {
+        // The handshake refuses other keys.
+        association.abort("this key is not that of a peer");
+        return;
+    };
+    let end = carry(&shared, (peer, Role::Server), association, pending()).await;
+    shared.reporter.report(&Event::TunnelDown {
+        peer: &shared.config.peers[peer].name,
+        message: &end.to_string(),
+        seconds: None,
+    });
+}
+
+fn peer_of(shared: &Shared, association: &Association) -> Option<usize> {
+    let key = association.peer_identity().and_then(PeerInfo::public_key)?;
+    shared.state.peer_with(key)
+}
