@@ -232,6 +232,28 @@ async fn end_of_the_association_resets_connections_and_refuses_new_ones() {
     assert_eq!(pair.client.open(target).unwrap_err(), Reason::Down);
 }
 
+/// A program that comes while a tunnel ends, and nobody knows yet, gets the next one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn program_waits_for_the_next_tunnel() {
+    let (first, second) = (Pair::connect().await, Pair::start(everything()).await);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut program = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let target = echo().await.to_string().parse().unwrap();
+    let (sender, receiver) = watch::channel(Some(first.client.clone()));
+    tokio::spawn(serve(listener, Proxy::Forward(target), Route::new(receiver)));
+    let ending = tokio::spawn({
+        let client = first.client.clone();
+        async move { client.run(|_| {}).await }
+    });
+    // The server gets the OPEN, and is gone.
+    let opened = first.server.association().recv().await.unwrap();
+    assert!(opened.is_some());
+    first.server.association().abort("for the test");
+    ending.await.unwrap();
+    sender.send(Some(second.client.clone())).unwrap();
+    assert_eq!(exchange(&mut program, b"hello").await, b"hello");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn peer_that_breaks_the_rules_loses_its_association_with_the_reason() {
     let pair = Pair::connect().await;

@@ -163,7 +163,7 @@ impl Tunnel {
 }
 
 /// Both files of `anabranch tunnel init`.
-fn init(folder: &TempDir) -> [PathBuf; 2] {
+pub(crate) fn init(folder: &TempDir) -> [PathBuf; 2] {
     let files = folder.path().join("files");
     let made = run(&["tunnel", "init", "--server", "192.0.2.1", files.to_str().unwrap()]);
     let errors = String::from_utf8(made.stderr).unwrap();
@@ -171,12 +171,12 @@ fn init(folder: &TempDir) -> [PathBuf; 2] {
     ["server.conf", "client.conf"].map(|name| files.join(name))
 }
 
-fn edit(file: &Path, change: impl FnOnce(String) -> String) {
+pub(crate) fn edit(file: &Path, change: impl FnOnce(String) -> String) {
     fs::write(file, change(fs::read_to_string(file).unwrap())).unwrap();
 }
 
 /// The next event of this name. It and those before it are as their schema says.
-fn event(running: &mut Running, name: &str) -> Value {
+pub(crate) fn event(running: &mut Running, name: &str) -> Value {
     let event = running.event_after(name, |event| drop(check_event(event)));
     check_event(&event);
     event

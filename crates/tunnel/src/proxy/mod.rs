@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::frame::Reason;
 use crate::splice::splice;
@@ -60,18 +60,29 @@ impl Route {
         Self(tunnel)
     }
 
-    /// A connection to `target` that the target has accepted. Waits a little for the tunnel if that is down.
+    /// A connection to `target` that the target has accepted. Waits a little for a tunnel if none is up, or if it turns out to be over:
+    /// nothing was sent yet.
     async fn open(mut self, target: Target) -> Result<Connection, Reason> {
-        let up = self.0.wait_for(Option::is_some);
-        let tunnel = match timeout(PATIENCE_WITH_TUNNEL, up).await {
-            Ok(Ok(tunnel)) => tunnel.clone().ok_or(Reason::Down)?,
-            Ok(Err(_)) | Err(_) => return Err(Reason::Down),
-        };
-        let connection = tunnel.open(target)?;
-        let opened = timeout(PATIENCE_WITH_TARGET, connection.opened()).await;
-        opened.unwrap_or(Err(Reason::TimedOut))?;
-        Ok(connection)
+        let until = Instant::now() + PATIENCE_WITH_TUNNEL;
+        loop {
+            let is_up = |tunnel: &Option<Tunnel>| tunnel.as_ref().is_some_and(|tunnel| !tunnel.is_over());
+            let tunnel = match timeout_at(until, self.0.wait_for(is_up)).await {
+                Ok(Ok(tunnel)) => tunnel.clone().ok_or(Reason::Down)?,
+                Ok(Err(_)) | Err(_) => return Err(Reason::Down),
+            };
+            match open_through(&tunnel, target.clone()).await {
+                Err(Reason::Down) if tunnel.is_over() => {}
+                opened => return opened,
+            }
+        }
     }
+}
+
+async fn open_through(tunnel: &Tunnel, target: Target) -> Result<Connection, Reason> {
+    let connection = tunnel.open(target)?;
+    let opened = timeout(PATIENCE_WITH_TARGET, connection.opened()).await;
+    opened.unwrap_or(Err(Reason::TimedOut))?;
+    Ok(connection)
 }
 
 /// Serves the programs that connect to `listener`, until dropped.

@@ -554,6 +554,63 @@ fn randomized_connections_carry_what_was_sent() {
     }
 }
 
+/// Any frame, mostly small ones on few streams.
+fn any_frame(rng: &mut Rng) -> (u16, Frame) {
+    let stream = if rng.chance(1, 50) {
+        rng.next_u32() as u16
+    } else {
+        rng.below(6) as u16
+    };
+    let frame = match rng.below(8) {
+        0 | 1 => Frame::Open(target()),
+        2 => Frame::Opened,
+        3 => Frame::Finished,
+        4 => Frame::Credit(rng.next_u32() >> rng.below(32)),
+        5 => Frame::Reset(Reason::Reset),
+        6 => Frame::Closed,
+        _ => Frame::Data(Bytes::from(vec![0; 1 + rng.below(5_000) as usize])),
+    };
+    (stream, frame)
+}
+
+/// Whatever a peer sends, memory stays within its limits, and nothing panics. A violation would end its association; here it goes on all
+/// the same.
+#[test]
+fn random_frames_leave_memory_within_its_limits() {
+    for seed in 0..20 {
+        let mut rng = Seed(seed).rng();
+        let mut relay = Relay::new(if seed % 2 == 0 { Role::Server } else { Role::Client });
+        let mut ids = Vec::new();
+        for _ in 0..5_000 {
+            let (stream, frame) = any_frame(&mut rng);
+            if let Ok(Some((id, _))) = relay.handle_frame(stream, frame) {
+                ids.push(id);
+                relay.accept(id);
+            }
+            ids.extend((rng.chance(1, 8)).then(|| relay.open(target())).flatten());
+            if let Some(id) = ids.get(rng.below(ids.len().max(1) as u64) as usize).copied() {
+                match rng.below(6) {
+                    0 => relay.finish(id),
+                    1 => relay.close(id, Reason::Failed),
+                    2 => relay.send(id, "data".into()),
+                    _ => {
+                        if let Inbound::Data(data) = relay.inbound(id) {
+                            relay.read(id, data.len() as u64);
+                        }
+                    }
+                }
+            }
+            while rng.chance(3, 4) && relay.poll_transmit().is_some() {}
+            let open = relay.connections() as u64;
+            assert!(relay.windows <= BUDGET + open * INITIAL_WINDOW, "seed {seed}");
+        }
+        for id in ids {
+            relay.close(id, Reason::Failed);
+        }
+        assert_eq!((relay.connections(), relay.windows), (0, 0), "seed {seed}");
+    }
+}
+
 #[test]
 fn largest_window_is_reached_by_a_fast_reader() {
     let mut pair = Pair::new();
