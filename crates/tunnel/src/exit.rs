@@ -34,7 +34,7 @@ pub struct Exit(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     reach: Reach,
-    resolving: Semaphore,
+    resolving: Arc<Semaphore>,
 }
 
 impl Exit {
@@ -43,7 +43,7 @@ impl Exit {
     pub fn new(reach: Reach) -> Self {
         Self(Arc::new(Inner {
             reach,
-            resolving: Semaphore::new(RESOLVING),
+            resolving: Arc::new(Semaphore::new(RESOLVING)),
         }))
     }
 
@@ -98,13 +98,15 @@ impl Exit {
             Host::Address(ip) => return Ok(vec![SocketAddr::new(*ip, target.port)]),
             Host::Name(name) => (name.as_str().to_owned(), target.port),
         };
-        let _permit = self.0.resolving.acquire().await.map_err(|_| Reason::Failed)?;
+        let resolving = Arc::clone(&self.0.resolving);
+        let permit = resolving.acquire_owned().await.map_err(|_| Reason::Failed)?;
         let (sender, receiver) = oneshot::channel();
         // Not a blocking task of the runtime: that would wait for a resolver that does not answer when the program ends.
         thread::spawn(move || {
             let found = (name.as_str(), port).to_socket_addrs().map(Vec::from_iter);
-            // Nobody waits any more if the connection was given up.
+            // Nobody waits any more if the connection was given up, but the thread counts until it ends.
             let _ = sender.send(found);
+            drop(permit);
         });
         match receiver.await {
             Ok(Ok(found)) if !found.is_empty() => Ok(found),

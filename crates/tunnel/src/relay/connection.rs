@@ -1,10 +1,9 @@
 //! One connection of the relay: both directions, and how it has ended.
 
-use std::collections::VecDeque;
-
 use bytes::Bytes;
 
 use super::Violation;
+use super::unread::Unread;
 use crate::credit::{Credit, Window};
 use crate::frame::{Frame, Reason};
 
@@ -26,7 +25,7 @@ pub(super) struct Connection {
     /// This end has finished its direction.
     pub(super) has_finished: bool,
     pub(super) window: Window,
-    pub(super) unread: VecDeque<Bytes>,
+    pub(super) unread: Unread,
     /// The peer has finished its direction.
     pub(super) peer_has_finished: bool,
     /// How the peer has ended the connection.
@@ -67,7 +66,7 @@ pub enum Outbound {
 }
 
 impl Connection {
-    pub(super) const fn new(serial: u64, is_ours: bool) -> Self {
+    pub(super) fn new(serial: u64, is_ours: bool) -> Self {
         Self {
             serial,
             is_ours,
@@ -76,7 +75,7 @@ impl Connection {
             queued: 0,
             has_finished: false,
             window: Window::initial(),
-            unread: VecDeque::new(),
+            unread: Unread::default(),
             peer_has_finished: false,
             ended: None,
         }
@@ -99,7 +98,7 @@ impl Connection {
     }
 
     pub(super) fn inbound(&mut self) -> Inbound {
-        match (self.ended, self.unread.pop_front()) {
+        match (self.ended, self.unread.pop()) {
             (Some(Ended::Reset(reason)), _) => Inbound::Reset(reason),
             (_, Some(data)) => Inbound::Data(data),
             (_, None) if self.peer_has_finished => Inbound::Finished,
@@ -131,7 +130,7 @@ impl Connection {
                 if !self.window.arrive(data.len() as u64) {
                     return Err(Violation::BeyondCredit);
                 }
-                self.unread.push_back(data);
+                self.unread.push(data);
             }
             Frame::Finished => self.peer_has_finished = true,
             Frame::Credit(bytes) => {

@@ -15,6 +15,7 @@
 mod connection;
 #[cfg(test)]
 mod tests;
+mod unread;
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -274,9 +275,13 @@ impl Relay {
             return Err(Violation::NoSuchStream(stream));
         }
         let is_ours = is_opened_by(self.role, stream);
-        match (&mut self.stream_mut(stream).usage, frame) {
+        let entry = self.stream_mut(stream);
+        let has_answered = entry.queue.is_empty();
+        match (&mut entry.usage, frame) {
             (Use::Open(connection), frame) => connection.on_frame(frame).map(|()| None),
             (Use::Idle | Use::GivenUp, Frame::Open(_)) if is_ours => Err(Violation::WrongEnd),
+            // The opener waits for the answer to the former connection, or would fill the queue with further ones.
+            (Use::GivenUp, Frame::Open(_)) if !has_answered => Err(Violation::InUse),
             (Use::Idle | Use::GivenUp, Frame::Open(target)) => Ok(Some((self.begin(stream, false), target))),
             (Use::Idle, _) => Err(Violation::NotOpen),
             (Use::GivenUp, Frame::Closed | Frame::Reset(_)) if is_ours => {

@@ -217,6 +217,18 @@ fn connection_given_up_before_its_open_is_transmitted_is_closed() {
     assert_eq!(pair.ends[0].free.len(), 512);
 }
 
+#[test]
+fn stream_is_not_opened_again_before_the_answer_has_left() {
+    let mut server = Relay::new(Role::Server);
+    let (id, _) = server.handle_frame(0, Frame::Open(target())).unwrap().unwrap();
+    server.close(id, Reason::Refused);
+    let mut early = server.handle_frame(0, Frame::Open(target()));
+    assert_eq!(early, Err(Violation::InUse));
+    assert_eq!(server.poll_transmit(), Some((0, Frame::Reset(Reason::Refused))));
+    early = server.handle_frame(0, Frame::Open(target()));
+    assert!(matches!(early, Ok(Some(_))));
+}
+
 /// What a peer that breaks the rules is told.
 #[test]
 fn violations_are_recognised() {

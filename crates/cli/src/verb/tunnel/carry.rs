@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::future::Future;
 
-use anabranch_tunnel::{End, Exit, Role, Tunnel};
+use anabranch_tunnel::{End, Role, Tunnel};
 
 use super::Shared;
 use super::state::State;
@@ -19,7 +19,7 @@ pub(super) async fn carry(
 ) -> End {
     let tunnel = Tunnel::new(association.0.clone(), role);
     let config = &shared.config.peers[peer];
-    let exit = Exit::new(config.reach.clone());
+    let exit = shared.state.exit(peer);
     let serve = |incoming| {
         let exit = exit.clone();
         // It ends with the tunnel.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anabranch::{Endpoint, PublicKey};
-use anabranch_tunnel::{Route, Tunnel};
+use anabranch_tunnel::{Exit, Route, Tunnel};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -25,6 +25,8 @@ pub(super) struct State {
 #[derive(Debug)]
 struct PeerState {
     key: PublicKey,
+    /// Its limits hold for all tunnels of the peer.
+    exit: Exit,
     /// With their numbers, the oldest first.
     tunnels: Mutex<Vec<(u64, Tunnel)>>,
     /// The one that new connections use.
@@ -35,6 +37,7 @@ impl State {
     pub(super) fn new(config: &Config) -> Self {
         let peers = config.peers.iter().map(|peer| PeerState {
             key: peer.key,
+            exit: Exit::new(peer.reach.clone()),
             tunnels: Mutex::default(),
             newest: watch::Sender::new(None),
         });
@@ -53,6 +56,11 @@ impl State {
     /// The way to a peer.
     pub(super) fn route(&self, peer: usize) -> Route {
         Route::new(self.peers[peer].newest.subscribe())
+    }
+
+    /// What connects to the targets of a peer.
+    pub(super) fn exit(&self, peer: usize) -> Exit {
+        self.peers[peer].exit.clone()
     }
 
     /// The tunnels of a peer at the moment, with their numbers.

@@ -1,0 +1,83 @@
+//! Received bytes that nobody has taken. Small pieces are joined: each piece costs a hundred bytes of memory, which credit does not count.
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+
+/// Pieces that are shorter are copied, unless they are the only one.
+const SMALL: usize = 1_024;
+
+/// Length at which joined pieces are one that is complete.
+const JOINED: usize = 16 << 10;
+
+/// Bytes in their order.
+#[derive(Debug, Default)]
+pub(super) struct Unread {
+    pieces: VecDeque<Bytes>,
+    /// Small pieces behind all others.
+    joined: BytesMut,
+}
+
+impl Unread {
+    pub(super) fn push(&mut self, piece: Bytes) {
+        let is_first = self.pieces.is_empty() && self.joined.is_empty();
+        if piece.len() >= SMALL || is_first {
+            self.complete();
+            self.pieces.push_back(piece);
+        } else {
+            self.joined.extend_from_slice(&piece);
+            if self.joined.len() >= JOINED {
+                self.complete();
+            }
+        }
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Bytes> {
+        if self.pieces.is_empty() {
+            self.complete();
+        }
+        self.pieces.pop_front()
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    fn complete(&mut self) {
+        if !self.joined.is_empty() {
+            self.pieces.push_back(self.joined.split().freeze());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_pieces_are_joined_in_order() {
+        let mut unread = Unread::default();
+        let mut bytes = (0..).map(|number: u32| number as u8);
+        let mut all = Vec::new();
+        for length in [1, 1, 2_000, 3, 900, 1_023, 1_024, 1]
+            .into_iter()
+            .chain([1; 100_000])
+        {
+            let piece: Vec<u8> = bytes.by_ref().take(length).collect();
+            all.extend_from_slice(&piece);
+            unread.push(piece.into());
+        }
+        assert!(unread.pieces.len() < 20, "{}", unread.pieces.len());
+        let popped: Vec<u8> = std::iter::from_fn(|| unread.pop()).flatten().collect();
+        assert!(popped == all);
+    }
+
+    #[test]
+    fn piece_that_is_read_at_once_is_not_copied() {
+        let mut unread = Unread::default();
+        let piece = Bytes::from_static(b"x");
+        unread.push(piece.clone());
+        assert_eq!(unread.pop().unwrap().as_ptr(), piece.as_ptr());
+        assert_eq!(unread.pop(), None);
+    }
+}
