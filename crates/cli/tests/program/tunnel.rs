@@ -151,6 +151,17 @@ impl Tunnel {
         }
     }
 
+    /// Starts another server where the first one has listened.
+    fn restart_server(&self) -> Running {
+        let text = fs::read_to_string(self.file("client.conf")).unwrap();
+        let endpoint = text.lines().find_map(|line| line.strip_prefix("Endpoint = "));
+        let server = PathBuf::from(self.file("server.conf"));
+        edit(&server, |text| {
+            text.replace("127.0.0.1:0,127.0.0.2:0", endpoint.unwrap())
+        });
+        start_server(&server).0
+    }
+
     fn file(&self, name: &str) -> String {
         self.folder
             .path()
@@ -339,16 +350,7 @@ fn client_comes_back_to_a_server_that_has_restarted() {
         down["message"].as_str().unwrap().contains("interrupted"),
         "{down}"
     );
-    // It listens where it did before.
-    let text = fs::read_to_string(tunnel.file("client.conf")).unwrap();
-    let endpoint = text
-        .lines()
-        .find_map(|line| line.strip_prefix("Endpoint = "))
-        .unwrap()
-        .to_owned();
-    let server = PathBuf::from(tunnel.file("server.conf"));
-    edit(&server, |text| text.replace("127.0.0.1:0,127.0.0.2:0", &endpoint));
-    let (mut server, _) = start_server(&server);
+    let mut server = tunnel.restart_server();
     event(&mut server, "tunnel-up");
     event(&mut tunnel.client, "tunnel-up");
     let socks = format!("socks5h://{}", tunnel.socks);
@@ -368,6 +370,24 @@ fn client_comes_back_to_a_server_that_has_restarted() {
     let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["client.conf", "server.conf", "server.conf.sock"]);
+}
+
+#[test]
+fn program_does_not_notice_that_the_server_was_killed_before() {
+    let mut tunnel = Tunnel::start(LOOPBACK);
+    let web = Web::start(&tunnel.folder, b"hello".to_vec());
+    tunnel.server.kill();
+    let mut server = tunnel.restart_server();
+    // The client learns of it by the answer to what it sends, and the request waits for the next tunnel.
+    let socks = format!("socks5h://{}", tunnel.socks);
+    let Some(output) = curl(&["--proxy", &socks, &web.url()]) else {
+        return;
+    };
+    assert_eq!(output.stdout, b"hello", "{output:?}");
+    event(&mut tunnel.client, "tunnel-down");
+    event(&mut server, "tunnel-up");
+    let shown = run(&["tunnel", "status", &tunnel.file("server.conf")]);
+    assert!(shown.status.success(), "{shown:?}");
 }
 
 /// What ssh -R is for: a port of the server leads to the client's network, as far as the client permits it.
