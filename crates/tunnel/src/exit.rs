@@ -66,6 +66,10 @@ impl Exit {
     }
 
     async fn dial(&self, target: &Target) -> Result<TcpStream, Reason> {
+        // Nobody has names resolved that he may not use.
+        if self.0.reach.is_empty() {
+            return Err(Reason::NotPermitted);
+        }
         let addresses = self.addresses_of(target).await?;
         let permitted: Vec<SocketAddr> = addresses
             .into_iter()

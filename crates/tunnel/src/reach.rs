@@ -40,6 +40,12 @@ pub struct Rule {
 pub struct RuleError(String);
 
 impl Reach {
+    /// Whether nothing is permitted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::Only(rules) if rules.is_empty())
+    }
+
     /// Whether a peer may connect to `address`. `is_own` tells whether an address is one of this host.
     pub fn permits(&self, address: SocketAddr, is_own: impl Fn(IpAddr) -> bool) -> bool {
         let ip = address.ip().to_canonical();
@@ -191,7 +197,7 @@ mod tests {
         ] {
             assert!(!permits(&narrow, address), "{address}");
         }
-        assert!(!permits(&reach(&[]), "192.0.2.1:80"));
+        assert!(reach(&[]).is_empty() && !permits(&reach(&[]), "192.0.2.1:80"));
         assert!(permits(&reach(&["0.0.0.0/0"]), "127.0.0.1:1"));
     }
 

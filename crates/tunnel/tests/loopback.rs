@@ -187,6 +187,14 @@ async fn host_of_the_far_side_is_out_of_reach_by_default() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn peer_that_may_reach_nothing_has_no_names_resolved() {
+    let pair = Pair::start(Reach::Only(Vec::new())).await;
+    // A name that does not exist: it would be unknown if it was asked for.
+    let connection = pair.client.open("name.invalid:80".parse().unwrap()).unwrap();
+    assert_eq!(connection.opened().await, Err(Reason::NotPermitted));
+}
+
 /// A program that reads nothing holds its own connection up, and no other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stalled_program_does_not_stop_others() {

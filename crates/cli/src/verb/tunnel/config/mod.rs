@@ -136,6 +136,8 @@ struct Interface {
     key: PrivateKey,
     listen: Option<Listen>,
     paths: Option<Origins>,
+    /// Line of the last `Path`.
+    path_line: usize,
     /// With their lines.
     entrances: Vec<(usize, SocketAddr, Proxy)>,
 }
@@ -173,7 +175,7 @@ impl Reader<'_> {
 
     fn interface(&self) -> Result<Interface, ConfigError> {
         let (mut key, mut listen, mut paths) = (None, None, String::new());
-        let mut entrances = Vec::new();
+        let (mut entrances, mut path_line) = (Vec::new(), 0);
         for entry in &self.section.entries {
             let text = entry.value.as_str();
             let wrong = |error: String| self.error_at(entry, error);
@@ -182,6 +184,7 @@ impl Reader<'_> {
                 "privatekeyfile" => self.once(&mut key, entry, self.key_file(text).map_err(wrong)?)?,
                 "listen" => self.once(&mut listen, entry, parse_listening(text).map_err(wrong)?)?,
                 "path" => {
+                    path_line = entry.line;
                     let separator = if paths.is_empty() { "" } else { "," };
                     paths = format!("{paths}{separator}{text}");
                     // Together with those before, so that none is written twice.
@@ -207,6 +210,7 @@ impl Reader<'_> {
             key: key.ok_or_else(|| self.error("there is no PrivateKey; `anabranch genkey` makes keys"))?,
             listen,
             paths,
+            path_line,
             entrances,
         })
     }
@@ -294,6 +298,10 @@ fn parse_endpoints(text: &str) -> Result<Vec<PeerAddress>, String> {
 
 /// Whether the peers can be reached, or can reach us, and differ.
 fn check_peers(file: &Path, interface: &Interface, peers: &[PeerSection]) -> Result<(), ConfigError> {
+    if interface.paths.is_some() && peers.iter().all(|peer| peer.peer.endpoints.is_empty()) {
+        let text = "Path: it is for packets to a [Peer] with an Endpoint, and there is none; a server chooses addresses by Listen";
+        return Err(ConfigError::new(file, Some(interface.path_line), text));
+    }
     for (place, PeerSection { line, peer, .. }) in peers.iter().enumerate() {
         let error = |text: String| Err(ConfigError::new(file, Some(*line), text));
         let before = &peers[..place];

@@ -177,6 +177,11 @@ fn peers_that_do_not_fit_are_refused() {
             "there are 0",
         ),
         (
+            format!("{listening}Path = eth0\n{rest}"),
+            "t.conf:4: Path: ",
+            "by Listen",
+        ),
+        (
             format!("{server}Name = a\n[Peer]\nPublicKey = {other}\nName = a\n"),
             "t.conf:7: ",
             "\"a\" too",
