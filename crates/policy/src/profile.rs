@@ -106,7 +106,10 @@ impl PolicyRecipe {
             congestion: CongestionChoice::Cubic(CubicParameters::DEFAULT),
             burst: BurstChoice::Paced(NoParameters),
             buffer: BufferChoice::Shared(NoParameters),
-            rescheduling: ReschedulingChoice::Both(ThresholdParameters::DEFAULT),
+            rescheduling: ReschedulingChoice::Both(ThresholdParameters {
+                overdue: true,
+                ..ThresholdParameters::DEFAULT
+            }),
             ack: AckChoice::Dac(DelayParameters::DEFAULT),
             sack_path: SackPathChoice::RoundRobin(NoParameters),
             rtt_samples: RttSamplesChoice::OwnPath(OwnPathParameters::DEFAULT),

@@ -268,6 +268,12 @@ pub trait ReschedulingPolicy: Policy {
     fn is_never(&self) -> bool {
         false
     }
+    /// When [`ReschedulingPolicy::reschedule`] is to be asked again although nothing happens until then. Called when the buffers let no
+    /// new data through and nothing was rescheduled; `None` to wait for the next event.
+    fn overdue_at(&self, stuck: &StuckChunk, buffer: &BufferFacts, paths: &[PathFacts]) -> Option<Instant> {
+        let _ = (stuck, buffer, paths);
+        None
+    }
     /// Whether to reschedule onto `onto`. Called before new data is sent on `onto`, and while the buffers let no new data
     /// through; `stuck` is the oldest outstanding chunk of the association.
     fn reschedule(

@@ -140,3 +140,45 @@ fn sar_modified_moves_all_below_the_gap_without_a_pause() {
         None
     );
 }
+
+#[test]
+fn an_overdue_chunk_is_sent_again_on_its_path_in_recovery() {
+    let parameters = ThresholdParameters {
+        overdue: true,
+        ..ThresholdParameters::DEFAULT
+    };
+    let mut policy = Threshold::new(Watched::Both, parameters);
+    let own = StuckChunk {
+        path: PathId(0),
+        ..STUCK
+    };
+    let mut paths = waiting();
+    paths[0].in_recovery = true;
+    paths[0].rttvar = ms(1);
+    let buffer = buffer(140_000);
+    let mut again = |stuck: &StuckChunk, time| policy.reschedule(&paths[0], stuck, &buffer, &paths, at(time));
+    assert_eq!(
+        again(&own, 43),
+        None,
+        "two round trips of 20 ms and four mean deviations"
+    );
+    let cut = Some(Reschedule {
+        extent: RescheduleExtent::Oldest,
+        penalty: ReschedulePenalty::WindowCut,
+    });
+    assert_eq!(again(&own, 44), cut);
+    assert_eq!(again(&StuckChunk { moved: true, ..own }, 44), None);
+    assert_eq!(again(&STUCK, 44), None, "of another path, to one in recovery");
+    assert_eq!(policy.overdue_at(&own, &buffer, &paths), Some(at(44)));
+    let half_free = BufferFacts {
+        queued: 44_999,
+        ..buffer
+    };
+    assert_eq!(
+        policy.overdue_at(&own, &half_free, &paths),
+        None,
+        "35,000 of 70,000 block"
+    );
+    let published = Threshold::new(Watched::Both, ThresholdParameters::DEFAULT);
+    assert_eq!(published.overdue_at(&own, &buffer, &paths), None);
+}

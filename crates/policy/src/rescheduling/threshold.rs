@@ -14,7 +14,14 @@
 //! blocked ≥ threshold · limit, stuck chunk not rescheduled before,
 //! and it is on another path or older than 2 · srtt of onto:
 //!     send it on onto; its old path: blocked for one srtt if in recovery, else cwnd cut
+//!
+//! overdue: stuck chunk not rescheduled before, on onto, and older than 2 · srtt + 4 · rttvar of it;
+//! blocked = (queued − in flight) of all paths ≥ threshold · limit:
+//!     send it again on onto, in recovery too; cwnd cut
 //! ```
+//!
+//! Why `overdue`: the chunk is a lost retransmission, or the last of its path. The buffer lets nothing be sent after it that could show
+//! the loss, so that without this rule all paths wait for T3-rtx.
 //!
 //! The old path's T3-rtx timer keeps running for its other chunks. A rescheduled chunk is no RTT sample, and may be
 //! declared lost by later acknowledgements once it is older than 2 · srtt, even where retransmissions may not (`fr-once` =
@@ -76,13 +83,16 @@ pub struct ThresholdParameters {
     pub threshold_per_mille: u32,
     /// Whether the limit is a path's share of a buffer or the whole buffer.
     pub split: Shares,
+    /// Whether an overdue chunk is sent again on its own path, in recovery too.
+    pub overdue: bool,
 }
 
 impl ThresholdParameters {
-    /// The default values.
+    /// The values of the paper.
     pub const DEFAULT: Self = Self {
         threshold_per_mille: 500,
         split: Shares::AsHeld,
+        overdue: false,
     };
 }
 
@@ -104,12 +114,18 @@ impl Parameters for ThresholdParameters {
             default: "auto",
             meaning: "whether a path's share of a buffer, one n-th for n usable paths, is the limit: on, off, or auto (if buffer-split splits it)",
         },
+        Parameter {
+            name: "overdue",
+            default: "off",
+            meaning: "send a chunk that blocks the buffer again on its own path, in recovery too, once it is older than two round trips: on or off",
+        },
     ];
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
         Some(match name {
             "threshold" => Slot::thousandths(&mut self.threshold_per_mille, 1..=1_000),
             "split" => Slot::text(&mut self.split),
+            "overdue" => Slot::text(&mut self.overdue),
             _ => return None,
         })
     }
@@ -129,8 +145,9 @@ impl Threshold {
         Self { watched, parameters }
     }
 
-    fn is_blocked(&self, onto: &PathFacts, buffer: &BufferFacts) -> bool {
-        let blocked = u128::from(onto.queued.saturating_sub(onto.in_flight));
+    /// Whether `blocked` bytes that have arrived and cannot be released are a sufficient part of a buffer.
+    fn is_blocked(&self, blocked: u64, buffer: &BufferFacts) -> bool {
+        let blocked = u128::from(blocked);
         let reached = |limit: u64, is_split| {
             let divided = self.parameters.split.divide(is_split);
             let paths = if divided { buffer.usable_paths.max(1) } else { 1 };
@@ -157,6 +174,12 @@ fn is_due(stuck: &StuckChunk, onto: &PathFacts, now: Instant) -> bool {
     !stuck.moved && (stuck.path != onto.id || old)
 }
 
+/// When `stuck` is overdue on `path`, its own; `None` if it was rescheduled before, or before the first RTT sample.
+fn overdue_at(stuck: &StuckChunk, path: &PathFacts) -> Option<Instant> {
+    let srtt = path.srtt.filter(|_| !stuck.moved)?;
+    Some(stuck.sent_at + 2 * srtt + 4 * path.rttvar)
+}
+
 impl Policy for Threshold {
     fn name(&self) -> &'static str {
         match self.watched {
@@ -176,8 +199,16 @@ impl ReschedulingPolicy for Threshold {
         paths: &[PathFacts],
         now: Instant,
     ) -> Option<Reschedule> {
-        let fit = may_carry_data(onto, paths) && onto.in_flight < onto.cwnd && !onto.in_recovery;
-        if !fit || !is_due(stuck, onto, now) || !self.is_blocked(onto, buffer) {
+        let fit = may_carry_data(onto, paths) && onto.in_flight < onto.cwnd;
+        let due = self.overdue_at(stuck, buffer, paths).filter(|due| *due <= now);
+        if fit && stuck.path == onto.id && due.is_some() {
+            return Some(Reschedule {
+                extent: RescheduleExtent::Oldest,
+                penalty: ReschedulePenalty::WindowCut,
+            });
+        }
+        let blocked = onto.queued.saturating_sub(onto.in_flight);
+        if !fit || onto.in_recovery || !is_due(stuck, onto, now) || !self.is_blocked(blocked, buffer) {
             return None;
         }
         let penalty = match path_facts(paths, stuck.path) {
@@ -189,5 +220,13 @@ impl ReschedulingPolicy for Threshold {
             extent: RescheduleExtent::Oldest,
             penalty,
         })
+    }
+
+    fn overdue_at(&self, stuck: &StuckChunk, buffer: &BufferFacts, paths: &[PathFacts]) -> Option<Instant> {
+        let blocked = buffer.queued.saturating_sub(buffer.in_flight);
+        if !self.parameters.overdue || !self.is_blocked(blocked, buffer) {
+            return None;
+        }
+        overdue_at(stuck, path_facts(paths, stuck.path)?)
     }
 }

@@ -39,18 +39,13 @@ enum Decision {
     Send(PathId, DataPlan),
     /// Nothing can be sent before the next event.
     Nothing,
-    /// The path scheduler waits for a better path, and is asked again at `until` at the latest.
+    /// The path scheduler waits for a better path, or the chunk that blocks the buffers is not overdue yet: decided again at `until` at
+    /// the latest.
     Wait {
         until: Option<Instant>,
     },
     /// The peer's window is closed: a zero window probe is scheduled unless there is one (RFC 9260 §6.1 A).
     WindowIsShut,
-}
-
-impl Decision {
-    fn of(planned: Option<(PathId, DataPlan)>) -> Self {
-        planned.map_or(Self::Nothing, |(path, data)| Self::Send(path, data))
-    }
 }
 
 impl Transfer {
@@ -99,8 +94,12 @@ impl Transfer {
             if self.sender.has_unsent() {
                 self.policies.path_scheduler.on_blocked();
             }
-            let path = self.wants_reschedule(now);
-            return Decision::of(path.map(|path| (path, DataPlan::Reschedule)));
+            return match self.wants_reschedule(now) {
+                Some(path) => Decision::Send(path, DataPlan::Reschedule),
+                None => Decision::Wait {
+                    until: self.overdue_at(),
+                },
+            };
         }
         let scheduler = &mut *self.policies.stream_scheduler;
         scheduler.observe(self.paths.facts(), now);

@@ -23,6 +23,16 @@ impl Transfer {
         })
     }
 
+    /// When the policy is to be asked again about the chunk that blocks the buffers.
+    pub(super) fn overdue_at(&self) -> Option<Instant> {
+        let rescheduling = &self.policies.rescheduling;
+        if rescheduling.is_never() || self.window_probe.is_out() {
+            return None;
+        }
+        let stuck = self.sender.oldest_outstanding()?;
+        rescheduling.overdue_at(&stuck, &self.buffer_facts(), self.paths.facts())
+    }
+
     /// Retransmits the oldest outstanding chunk on `path`, or marks all blocking chunks for retransmission, if the policy decides
     /// that they block the buffers. Returns the bytes written.
     pub(super) fn write_rescheduled(

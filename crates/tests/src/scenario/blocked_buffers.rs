@@ -67,6 +67,7 @@ fn losing(paths: usize, times: u32, rescheduling: &str) -> Pair {
     let links = vec![LinkConfig::new(mbit(20), ms(10)); paths];
     let mut policies = PolicyRecipe::recommended();
     policies.set("chunk-rescheduling", rescheduling).unwrap();
+    policies.set("chunk-rescheduling.overdue", "on").ok();
     let mut pair = Pair::paths(links)
         .policies(policies)
         .with(|config| {
@@ -82,6 +83,19 @@ fn losing(paths: usize, times: u32, rescheduling: &str) -> Pair {
 fn timeouts(pair: &mut Pair) -> u64 {
     let paths = pair.alice().statistics().paths.into_iter();
     paths.map(|path| path.counters.timeouts).sum()
+}
+
+/// The buffers let nothing be sent after the retransmission, so no acknowledgement shows that it was lost.
+#[test]
+fn a_chunk_lost_twice_does_not_wait_for_its_timeout() {
+    for paths in [1, 2] {
+        let mut pair = losing(paths, 2, "both");
+        pair.run_for(secs(2));
+        assert_eq!(timeouts(&mut pair), 0, "{paths} paths");
+        let mut pair = losing(paths, 2, "none");
+        pair.run_for(secs(2));
+        assert!(timeouts(&mut pair) > 0, "{paths} paths: otherwise it does");
+    }
 }
 
 /// Without rescheduling, T3 expires after 400 ms and backs off to 800 ms. But the path works.
