@@ -36,8 +36,19 @@ pub struct StuckChunk {
     pub path: PathId,
     /// When it was last sent.
     pub sent_at: Instant,
-    /// Whether it was rescheduled to another path before.
-    pub moved: bool,
+    /// Whether it was rescheduled before.
+    pub rescheduled: Rescheduled,
+}
+
+/// Whether a chunk was retransmitted by chunk rescheduling.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Rescheduled {
+    /// It was not.
+    Never,
+    /// On the path that it was sent on before.
+    OnItsPath,
+    /// On another path.
+    Moved,
 }
 
 /// A chunk in flight, of which a duplicate may be sent on another path.

@@ -10,7 +10,9 @@ mod stream;
 
 pub use ack::{AckSample, PathAck, SentOnce};
 pub use arrival::{AckWhen, Arrival};
-pub use buffer::{BufferFacts, ChunkInFlight, Reschedule, RescheduleExtent, ReschedulePenalty, StuckChunk};
+pub use buffer::{
+    BufferFacts, ChunkInFlight, Reschedule, RescheduleExtent, ReschedulePenalty, Rescheduled, StuckChunk,
+};
 pub use choice::{last_resort, may_carry_data, path_facts};
 pub use loss::{Eligible, Late, LossCause, LossEvent, LossThreshold, LostChunk, LostPackets};
 pub use path::{PathFacts, Reachability, SendAllowance, SentPacket};

@@ -7,7 +7,7 @@ use anabranch_types::{Instant, PathId};
 use super::{STEPS, for_all};
 use crate::catalog::ReschedulingChoice;
 use crate::testing::{any_paths, ms, tsn};
-use crate::{BufferFacts, StuckChunk, may_carry_data};
+use crate::{BufferFacts, Rescheduled, StuckChunk, may_carry_data};
 
 #[test]
 fn a_chunk_moves_once_onto_a_path_that_can_take_it() {
@@ -23,7 +23,11 @@ fn a_chunk_moves_once_onto_a_path_that_can_take_it() {
                 bytes: 1_000,
                 path: PathId(rng.below(5) as u8),
                 sent_at: now - ms(rng.below(10_000)),
-                moved: rng.chance(1, 3),
+                rescheduled: match rng.below(3) {
+                    0 => Rescheduled::Never,
+                    1 => Rescheduled::OnItsPath,
+                    _ => Rescheduled::Moved,
+                },
             };
             let buffer = BufferFacts {
                 send_capacity: rng.below(2_000_000),
@@ -47,8 +51,18 @@ fn a_chunk_moves_once_onto_a_path_that_can_take_it() {
                 "same inputs, other answer"
             );
             if reschedule.is_some() {
-                assert!(may_carry_data(onto, &paths) && onto.in_flight < onto.cwnd && !onto.in_recovery);
-                assert!(!stuck.moved);
+                assert!(
+                    may_carry_data(onto, &paths)
+                        && onto.in_flight < onto.cwnd
+                        && stuck.rescheduled != Rescheduled::Moved
+                );
+                let is_overdue = policy
+                    .overdue_at(&stuck, &buffer, &paths)
+                    .is_some_and(|due| due <= now);
+                assert!(
+                    !onto.in_recovery
+                        || is_overdue && onto.id == stuck.path && stuck.rescheduled == Rescheduled::Never
+                );
             }
         }
     });

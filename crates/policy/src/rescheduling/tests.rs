@@ -5,7 +5,8 @@ use anabranch_types::{Instant, PathId};
 use super::{SarModified, Shares, Threshold, ThresholdParameters, Watched};
 use crate::testing::{at, healthy, ms, tsn};
 use crate::{
-    BufferFacts, PathFacts, Reschedule, RescheduleExtent, ReschedulePenalty, ReschedulingPolicy, StuckChunk,
+    BufferFacts, PathFacts, Reschedule, RescheduleExtent, ReschedulePenalty, Rescheduled, ReschedulingPolicy,
+    StuckChunk,
 };
 
 const STUCK: StuckChunk = StuckChunk {
@@ -13,7 +14,7 @@ const STUCK: StuckChunk = StuckChunk {
     bytes: 1_452,
     path: PathId(1),
     sent_at: Instant::ZERO,
-    moved: false,
+    rescheduled: Rescheduled::Never,
 };
 
 /// Path 0 delivered 30,000 bytes that wait for the stuck chunk of path 1.
@@ -114,7 +115,10 @@ fn a_chunk_of_the_same_path_must_be_old() {
     let mut paths = waiting();
     paths[0].srtt = Some(ms(4));
     assert!(reschedule(Watched::Sender, 100_000, &own, &paths).is_some());
-    let moved = StuckChunk { moved: true, ..STUCK };
+    let moved = StuckChunk {
+        rescheduled: Rescheduled::Moved,
+        ..STUCK
+    };
     assert_eq!(reschedule(Watched::Sender, 100_000, &moved, &waiting()), None);
 }
 
@@ -134,7 +138,10 @@ fn sar_modified_moves_all_below_the_gap_without_a_pause() {
         rescheduled.map(|reschedule| reschedule.penalty),
         Some(ReschedulePenalty::Nothing)
     );
-    let moved = StuckChunk { moved: true, ..STUCK };
+    let moved = StuckChunk {
+        rescheduled: Rescheduled::Moved,
+        ..STUCK
+    };
     assert_eq!(
         policy.reschedule(&paths[0], &moved, &buffer(100_000), &paths, at(10)),
         None
@@ -167,7 +174,11 @@ fn an_overdue_chunk_is_sent_again_on_its_path_in_recovery() {
         penalty: ReschedulePenalty::WindowCut,
     });
     assert_eq!(again(&own, 44), cut);
-    assert_eq!(again(&StuckChunk { moved: true, ..own }, 44), None);
+    let rescheduled = StuckChunk {
+        rescheduled: Rescheduled::OnItsPath,
+        ..own
+    };
+    assert_eq!(again(&rescheduled, 44), None, "once for each chunk");
     assert_eq!(again(&STUCK, 44), None, "of another path, to one in recovery");
     assert_eq!(policy.overdue_at(&own, &buffer, &paths), Some(at(44)));
     let half_free = BufferFacts {

@@ -15,7 +15,7 @@
 //! and it is on another path or older than 2 · srtt of onto:
 //!     send it on onto; its old path: blocked for one srtt if in recovery, else cwnd cut
 //!
-//! overdue: stuck chunk not rescheduled before, on onto, and older than 2 · srtt + 4 · rttvar of it;
+//! overdue: stuck chunk never rescheduled, on onto, and older than 2 · srtt + 4 · rttvar of it;
 //! blocked = (queued − in flight) of all paths ≥ threshold · limit:
 //!     send it again on onto, in recovery too; cwnd cut
 //! ```
@@ -34,8 +34,8 @@ use anabranch_types::Instant;
 
 use crate::parameters::{Parameter, Parameters, Slot, Word};
 use crate::{
-    BufferFacts, PathFacts, Policy, Reschedule, RescheduleExtent, ReschedulePenalty, ReschedulingPolicy,
-    StuckChunk, may_carry_data, path_facts,
+    BufferFacts, PathFacts, Policy, Reschedule, RescheduleExtent, ReschedulePenalty, Rescheduled,
+    ReschedulingPolicy, StuckChunk, may_carry_data, path_facts,
 };
 
 /// Which buffers are watched.
@@ -171,12 +171,12 @@ impl Threshold {
 
 fn is_due(stuck: &StuckChunk, onto: &PathFacts, now: Instant) -> bool {
     let old = onto.srtt.is_some_and(|srtt| now - stuck.sent_at > srtt * 2);
-    !stuck.moved && (stuck.path != onto.id || old)
+    stuck.rescheduled != Rescheduled::Moved && (stuck.path != onto.id || old)
 }
 
 /// When `stuck` is overdue on `path`, its own; `None` if it was rescheduled before, or before the first RTT sample.
 fn overdue_at(stuck: &StuckChunk, path: &PathFacts) -> Option<Instant> {
-    let srtt = path.srtt.filter(|_| !stuck.moved)?;
+    let srtt = path.srtt.filter(|_| stuck.rescheduled == Rescheduled::Never)?;
     Some(stuck.sent_at + 2 * srtt + 4 * path.rttvar)
 }
 

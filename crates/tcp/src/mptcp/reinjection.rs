@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use anabranch_policy::{
     BufferFacts, ChunkInFlight, LossCause, LossEvent, Reschedule, RescheduleExtent, ReschedulePenalty,
-    StuckChunk,
+    Rescheduled, StuckChunk,
 };
 use anabranch_types::{Instant, UnwrappedTsn};
 use bytes::Bytes;
@@ -71,12 +71,17 @@ impl MptcpConnection {
             return None;
         }
         let (start, chunk) = self.sender.oldest()?;
+        let rescheduled = if chunk.carriers.count() > 1 {
+            Rescheduled::Moved
+        } else {
+            Rescheduled::Never
+        };
         let stuck = StuckChunk {
             tsn: UnwrappedTsn(start),
             bytes: chunk.bytes.len() as u64,
             path: chunk.path,
             sent_at: chunk.sent_at,
-            moved: chunk.carriers.count() > 1,
+            rescheduled,
         };
         self.measure_held();
         let buffer = self.buffer_facts(call);

@@ -1,7 +1,7 @@
 //! Application of loss thresholds (ADR 0012). Lost chunks are at the heads of the in-flight lists, so each is visited once.
 
 use anabranch_policy::catalog::SackHandlingChoice;
-use anabranch_policy::{Eligible, Late, LossCause, LossThreshold};
+use anabranch_policy::{Eligible, Late, LossCause, LossThreshold, Rescheduled};
 use anabranch_types::{PathId, SendNumber, UnwrappedTsn};
 
 use super::Scoreboard;
@@ -64,7 +64,7 @@ fn is_eligible(eligible: Eligible, sent: &Sent) -> bool {
         Eligible::Any => true,
         Eligible::OnOnePath => !sent.strayed,
         Eligible::SentBefore(moment) => sent.sent_at < moment,
-        Eligible::MovedBefore(moment) => sent.moved && sent.sent_at < moment,
+        Eligible::MovedBefore(moment) => sent.rescheduled == Rescheduled::Moved && sent.sent_at < moment,
     }
 }
 
@@ -125,7 +125,7 @@ impl Scoreboard {
         let mut moved = Lost::default();
         let head = |flights: &Flights| flights.head(path, Order::First).filter(|tsn| *tsn < first);
         while let Some(tsn) = head(&self.flights) {
-            self.ring[tsn].moved = true;
+            self.ring[tsn].rescheduled = Rescheduled::Moved;
             self.lose_one(tsn, LossCause::FastRetransmit, &mut moved);
         }
         moved.chunks

@@ -25,7 +25,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use anabranch_policy::catalog::SackHandlingChoice;
-use anabranch_policy::{ChunkInFlight, LostChunk, PathAck, StuckChunk};
+use anabranch_policy::{ChunkInFlight, LostChunk, PathAck, Rescheduled, StuckChunk};
 use anabranch_types::{Instant, IntervalSet, PathId, SendNumber, Tsn, UnwrappedTsn};
 
 pub(crate) use self::apply::Applied;
@@ -143,7 +143,12 @@ impl Scoreboard {
     /// Retransmits the chunk `tsn`, which is in flight, on `path`, to free a blocked buffer early.
     pub(super) fn move_to(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> UserData<'_> {
         let sent = &mut self.ring[tsn];
-        sent.moved |= sent.path != path;
+        let rescheduled = if sent.path == path {
+            Rescheduled::OnItsPath
+        } else {
+            Rescheduled::Moved
+        };
+        sent.rescheduled = sent.rescheduled.max(rescheduled);
         self.send_again(tsn, path, now)
     }
 
@@ -308,7 +313,7 @@ impl Scoreboard {
             bytes: sent.chunk.bytes(),
             path: sent.path,
             sent_at: sent.sent_at,
-            moved: sent.moved,
+            rescheduled: sent.rescheduled,
         })
     }
 

@@ -12,7 +12,7 @@
 //! If an NR-SACK reports an acknowledged chunk as non-renegable, it becomes Kept: its user data is freed, and the record waits for
 //! the cumulative acknowledgement.
 
-use anabranch_policy::LossCause;
+use anabranch_policy::{LossCause, Rescheduled};
 use anabranch_types::{Instant, PathId, SendNumber};
 
 use super::lists::Links;
@@ -37,8 +37,8 @@ pub(super) struct Sent {
     pub(super) timed_out: bool,
     /// Whether the peer has reneged on it: a further acknowledgement is then not new.
     pub(super) reneged: bool,
-    /// Whether it was moved to another path to unblock a buffer.
-    pub(super) moved: bool,
+    /// Whether it was retransmitted to unblock a buffer.
+    pub(super) rescheduled: Rescheduled,
     pub(super) proof: Proof,
     /// Whether it was sent on more than one path.
     pub(super) strayed: bool,
@@ -90,7 +90,7 @@ impl Sent {
             first_path: path,
             timed_out: false,
             reneged: false,
-            moved: false,
+            rescheduled: Rescheduled::Never,
             proof: Proof::Path,
             strayed: false,
         }

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::options::{OutstandingArrayParameters, SlidingWindowParameters};
-use anabranch_policy::{Eligible, Late, LossThreshold, NoParameters, PathAck};
+use anabranch_policy::{Eligible, Late, LossThreshold, NoParameters, PathAck, Rescheduled};
 use anabranch_types::{
     Instant, IntervalSet, MessageId, PathId, Ppid, Rng, Seed, SendNumber, Ssn, StreamId, Tsn, UnwrappedTsn,
 };
@@ -339,9 +339,14 @@ impl Fixture {
         }
         let lost: BTreeSet<_> = ours.flights.all_lost().collect();
         assert_eq!(lost, naive.lost());
-        let oldest = ours
-            .oldest_in_flight()
-            .map(|stuck| (stuck.tsn, stuck.path, stuck.sent_at, stuck.moved));
+        let oldest = ours.oldest_in_flight().map(|stuck| {
+            (
+                stuck.tsn,
+                stuck.path,
+                stuck.sent_at,
+                stuck.rescheduled == Rescheduled::Moved,
+            )
+        });
         assert_eq!(oldest, naive.oldest());
         for entry in naive
             .entries
@@ -605,7 +610,7 @@ fn moved_chunk_counts_on_its_new_path() {
     assert!(
         scoreboard
             .oldest_in_flight()
-            .is_some_and(|stuck| stuck.moved && stuck.path == B)
+            .is_some_and(|stuck| stuck.rescheduled == Rescheduled::Moved && stuck.path == B)
     );
     assert_eq!(scoreboard.earliest_in_flight(B), Some((tsn(0), at(9))));
     assert_eq!(
