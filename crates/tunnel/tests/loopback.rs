@@ -273,8 +273,12 @@ async fn peer_that_breaks_the_rules_loses_its_association_with_the_reason() {
     pair.client.association().send(message).await.unwrap();
     let end = pair.server.run(|_| {}).await;
     assert!(matches!(end, End::Violation(_)), "{end:?}");
-    let CloseReason::AbortedByPeer(reason) = pair.client.association().closed().await else {
-        panic!("not aborted");
+    let closed = pair.client.association().closed().await;
+    let CloseReason::AbortedByPeer {
+        reason: Some(reason), ..
+    } = closed
+    else {
+        panic!("not aborted: {closed}");
     };
     assert!(reason.contains("a stream without a connection"), "{reason}");
 }
