@@ -442,6 +442,27 @@ pub(crate) fn streams(apps: &Named<AppPlan>) -> Vec<u16> {
     streams
 }
 
+/// Metrics that count events, without the group of their path, stream or flow.
+const EVENTS: [&str; 10] = [
+    "timeouts",
+    "fast-retransmits",
+    "rescheduled",
+    "retransmissions",
+    "reinjections",
+    "duplicates",
+    "stalls",
+    "host-stalls",
+    "stray-losses",
+    "integrity-errors",
+];
+
+/// Whether the metric `name` counts events, which may be rare.
+#[must_use]
+pub fn counts_events(name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    EVENTS.contains(&last)
+}
+
 /// The unit of the metric `name`, with or without its group; empty if it has none.
 #[must_use]
 pub fn unit_of(name: &str) -> &'static str {

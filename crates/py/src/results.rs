@@ -85,7 +85,7 @@ impl Results {
         self.findings.iter().cloned().map(Finding).collect()
     }
 
-    /// The overall verdict: ``reproduced``, ``partly``, ``contradicted`` or ``not measured``; ``None`` without checks.
+    /// The overall verdict: ``reproduced``, ``partly``, ``contradicted``, ``undecided`` or ``not measured``; ``None`` without checks.
     #[getter]
     fn verdict(&self) -> Option<String> {
         self.verdict.map(|verdict| verdict.to_string())
@@ -147,7 +147,7 @@ impl Finding {
         &self.0.claim
     }
 
-    /// ``reproduced``, ``partly``, ``contradicted`` or ``not measured``.
+    /// ``reproduced``, ``partly``, ``contradicted``, ``undecided`` or ``not measured``.
     #[getter]
     fn verdict(&self) -> String {
         self.0.verdict.to_string()
@@ -165,7 +165,19 @@ impl Finding {
         self.0.total
     }
 
-    /// The measured values in words.
+    /// Number of points at which the interval covers the threshold, or nothing happened.
+    #[getter]
+    fn undecided(&self) -> usize {
+        self.0.undecided
+    }
+
+    /// The condition in words.
+    #[getter]
+    fn threshold(&self) -> &str {
+        &self.0.threshold
+    }
+
+    /// The measured values with their intervals in words.
     #[getter]
     fn found(&self) -> &str {
         &self.0.found

@@ -217,7 +217,7 @@ fn quick_summary_does_not_replace_a_full_one() {
     let claims =
         || String::from_utf8(run(&["lab", "claims", folder.path().to_str().unwrap()]).stdout).unwrap();
     assert!(
-        claims().contains("| reproduced | **quick**, not the paper's |"),
+        claims().contains("| undecided (1 of 1 checks undecided) | **quick**, not the paper's |"),
         "{}",
         claims()
     );
@@ -226,10 +226,17 @@ fn quick_summary_does_not_replace_a_full_one() {
     report(&folder, &["--quick", "--keep", &keep]);
     assert!(kept().contains("\"size\": \"full\""));
     assert!(claims().contains("| reproduced | full |"), "{}", claims());
-    let changed = PLAN.replace("at-least = 0.9", "at-least = 0.8");
+    let stricter = PLAN.replace("at-least = 0.9", "at-least = 1.5");
+    std::fs::write(folder.path().join("two.toml"), stricter).unwrap();
+    assert!(
+        claims().contains("| contradicted | full |"),
+        "results are judged by the checks of the plan: {}",
+        claims()
+    );
+    let changed = PLAN.replacen("measure = \"1s\"", "measure = \"2s\"", 1);
     std::fs::write(folder.path().join("two.toml"), changed).unwrap();
     assert!(
-        claims().contains("| full; the plan has changed since |"),
+        claims().contains("| full; the plan has changed since; defaults changed since: time.measure |"),
         "{}",
         claims()
     );

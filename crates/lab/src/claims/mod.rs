@@ -1,12 +1,13 @@
 //! Page of claims (docs/claims.md): verdicts from plans, kept result summaries, and tests.
 
+mod counts;
 mod tested;
 
 use core::fmt::Write as _;
 
 pub use tested::{Shown, Tested};
 
-use crate::check::Verdict;
+use crate::check::{Finding, Verdict};
 use crate::plan::Plan;
 use crate::summary::{ResultSummary, Size};
 
@@ -49,10 +50,11 @@ impl Entry {
         }
     }
 
-    fn verdict(&self) -> Verdict {
+    /// The verdict; of a measured claim with the number of undecided checks.
+    fn judgement(&self) -> String {
         match self {
-            Self::Measured(claim) => claim.verdict(),
-            Self::Tested(tested) => tested.verdict(),
+            Self::Measured(claim) => claim.judgement(),
+            Self::Tested(tested) => tested.verdict().to_string(),
         }
     }
 
@@ -86,6 +88,17 @@ impl Claim {
         verdict.unwrap_or(Verdict::NotMeasured)
     }
 
+    /// The verdict, with the number of undecided checks.
+    fn judgement(&self) -> String {
+        let findings = self.summary.iter().flat_map(|summary| &summary.findings);
+        let is_undecided = |finding: &&Finding| finding.verdict == Verdict::Undecided;
+        let verdict = self.verdict();
+        match findings.clone().filter(is_undecided).count() {
+            0 => verdict.to_string(),
+            open => format!("{verdict} ({open} of {} checks undecided)", findings.count()),
+        }
+    }
+
     /// The measured size, and restrictions of the results.
     fn size(&self) -> String {
         let Some(summary) = &self.summary else {
@@ -116,9 +129,23 @@ The papers' claims, our measurements, and the verdicts. `make docs` generates th
 `make figures` runs all simulated experiments in full size, `make figures-testbed` those on a test bed; both write a report
 with figures for each.
 
-A claim is *reproduced* if its checks hold at all points, *partly* if at some, *contradicted* if at none. Rows of **quick**
-size come from shorter runs over fewer points than in the paper: they show that an experiment runs, and are not a result.
-Claims that are worked examples or properties are not measured: tests assert them.
+Each check compares the 95 % confidence interval of what we measured with a threshold. It is *reproduced* if the whole interval
+satisfies the threshold at all points, *contradicted* if no value of the interval does so at any point, and *partly* if it
+holds at some points and fails at others. It is *undecided* if intervals cover the threshold, if there was only one run, or if
+nothing happened that could be compared. The intervals of a check hold together with 95 %, however many points it has. They cover what
+differs between the seeds of the simulator, and nothing else. A claim is *partly* reproduced if one of its checks is, or if one is
+reproduced and another contradicted; it is *undecided* if that depends on checks that are.
+
+A number stands before its interval, as `1.104 [1.101, 1.107] at 80`: the mean, or the ratio of two means. Results that were kept
+without the values of their runs show medians where their figure does, and have wider intervals that contain those of the
+runs ([ADR 0164](adr/0164-verdicts-from-confidence-intervals.md)).
+
+Rows of **quick** size come from shorter runs over fewer points than in the paper: they show that an experiment runs, and are not a
+result. Claims that are worked examples or properties are not measured: tests assert them.
+
+## Counts
+
+Checks by verdict. What papers state, what follows from them in our reading, and what we state ourselves are counted apart.
 
 ";
 
@@ -126,7 +153,8 @@ Claims that are worked examples or properties are not measured: tests assert the
 #[must_use]
 pub fn markdown(entries: &[Entry]) -> String {
     let mut page = HEAD.to_owned();
-    page += "| experiment | source | verdict | size |\n|---|---|---|---|\n";
+    page += &counts::table(entries);
+    page += "\n## Experiments\n\n| experiment | source | verdict | size |\n|---|---|---|---|\n";
     for entry in entries {
         let anchor = anchor(&entry.heading());
         // Writing into a string cannot fail.
@@ -135,7 +163,7 @@ pub fn markdown(entries: &[Entry]) -> String {
             "| [{}](#{anchor}) | {} | {} | {} |",
             entry.name(),
             escaped(entry.source()),
-            entry.verdict(),
+            entry.judgement(),
             entry.size()
         );
     }
@@ -159,10 +187,11 @@ pub fn markdown(entries: &[Entry]) -> String {
 
 fn measured(claim: &Claim, page: &mut String) {
     if let Some(summary) = &claim.summary {
-        page.push_str("\n| the paper states | we measured | verdict |\n|---|---|---|\n");
+        page.push_str("\n| stated | threshold | we measured | verdict |\n|---|---|---|---|\n");
         for finding in &summary.findings {
-            let (claim, found) = (escaped(&finding.claim), escaped(&finding.found));
-            let _ = writeln!(page, "| {claim} | {found} | {} |", finding.verdict);
+            let [claim, threshold, found] =
+                [&finding.claim, &finding.threshold, &finding.found].map(|text| escaped(text));
+            let _ = writeln!(page, "| {claim} | {threshold} | {found} | {} |", finding.verdict);
         }
         let repetitions = match summary.seeds.len() {
             1 => "one repetition".to_owned(),
@@ -171,7 +200,7 @@ fn measured(claim: &Claim, page: &mut String) {
         let _ = writeln!(
             page,
             "\n**{}** (size: {}; {repetitions}, anabranch {})",
-            claim.verdict(),
+            claim.judgement(),
             claim.size(),
             summary.version
         );
@@ -287,7 +316,8 @@ test = "sums"
         let page = page(Claim::new(plan(), &plan(), Some(summary())));
         for part in [
             "| [two](#two-two-paths) |  | reproduced | full |",
-            "| at most the ideal | from 0.400 at 20, delay 5 to 0.600 at 10, delay 50 | reproduced |",
+            "| at most the ideal | ≤ 1 | from 0.400 \\[0.229, 0.571\\] at 20, delay 5 to 0.600 \\[0.344, 0.856\\] at 10, delay 50 | reproduced |",
+            "| the paper's statements |  | 1 | 0 | 0 | 0 | 0 |",
             "anabranch lab run experiments/two.toml",
             "Why: nothing to add",
         ] {

@@ -158,6 +158,78 @@ pub struct Check {
     pub direction: Option<Direction>,
     /// `monotone`: relative step in the wrong direction that is tolerated. 0 unless set.
     pub tolerance: Option<Share>,
+    /// Whose statement it is. The paper's unless set; our own if the plan's source begins so.
+    pub states: Option<Statement>,
+}
+
+/// Whose statement a check examines.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Statement {
+    /// What the paper states.
+    Paper,
+    /// What follows from the paper in our reading.
+    OurReading,
+    /// What we state ourselves.
+    OurOwn,
+}
+
+/// A quantity of runs: a metric, or the share of a histogram.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Quantity {
+    /// The metric or histogram.
+    pub metric: String,
+    /// The range of values of the histogram, inclusive.
+    pub between: Option<(u64, u64)>,
+}
+
+impl Quantity {
+    /// A metric.
+    #[must_use]
+    pub fn of_metric(metric: &str) -> Self {
+        Self {
+            metric: metric.to_owned(),
+            between: None,
+        }
+    }
+
+    /// Its name: the metric, or such as `share of sack.tsns in 0 to 99`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.between {
+            Some((low, high)) => format!("share of {} in {low} to {high}", self.metric),
+            None => self.metric.clone(),
+        }
+    }
+}
+
+impl Check {
+    /// The quantity that it examines.
+    #[must_use]
+    pub fn quantity(&self, plan: &super::Plan) -> Quantity {
+        let default = plan.figure.y.all().first().cloned().unwrap_or_default();
+        Quantity {
+            metric: self.y.clone().unwrap_or(default),
+            between: self.between.filter(|_| self.kind == CheckKind::Share),
+        }
+    }
+
+    /// The quantity to compare with, if it differs.
+    #[must_use]
+    pub fn other_quantity(&self) -> Option<Quantity> {
+        self.to_y.as_deref().map(Quantity::of_metric)
+    }
+
+    /// Whose statement it is, in a plan with this `source`.
+    #[must_use]
+    pub fn statement(&self, source: &str) -> Statement {
+        let default = if source.starts_with("our own") {
+            Statement::OurOwn
+        } else {
+            Statement::Paper
+        };
+        self.states.unwrap_or(default)
+    }
 }
 
 /// A value of an axis: a word or a number.

@@ -39,8 +39,8 @@ pub use axis::{Axis, Coordinate};
 pub use backend::{BackendPlan, KernelPlan, StackPlan, UsrsctpPlan};
 pub use error::PlanError;
 pub use figure::{
-    Check, CheckKind, Direction, Figure, FigureScale, Label, Metrics, Origin, Reference, SinglePath,
-    Statistic,
+    Check, CheckKind, Direction, Figure, FigureScale, Label, Metrics, Origin, Quantity, Reference,
+    SinglePath, Statement, Statistic,
 };
 pub use formula::Formula;
 pub use link::{

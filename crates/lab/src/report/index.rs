@@ -55,11 +55,12 @@ fn counts(entries: &[Entry]) -> String {
         .filter(|entry| matches!(entry, Entry::Open { .. }))
         .count();
     format!(
-        "{} claims: {} reproduced, {} partly, {} contradicted, {} not measured.",
+        "{} claims: {} reproduced, {} partly, {} contradicted, {} undecided, {} not measured.",
         entries.len(),
         of(Verdict::Reproduced),
         of(Verdict::Partly),
         of(Verdict::Contradicted),
+        of(Verdict::Undecided),
         open + of(Verdict::NotMeasured),
     )
 }

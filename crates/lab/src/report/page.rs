@@ -201,11 +201,12 @@ fn checks(summary: &ResultSummary) -> Markup {
             h2 { "Checks" }
             div class="scroll" {
                 table {
-                    tr { th { "verdict" } th { "claim" } th { "measured" } th class="n" { "points" } }
+                    tr { th { "verdict" } th { "claim" } th { "threshold" } th { "measured" } th class="n" { "points" } }
                     @for finding in &summary.findings {
                         tr {
                             td { (verdict_badge(Some(finding.verdict))) }
                             td { (finding.claim) }
+                            td { (finding.threshold) }
                             td { (finding.found) }
                             td class="n" { (finding.passed) " of " (finding.total) }
                         }

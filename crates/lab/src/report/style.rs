@@ -56,6 +56,7 @@ pub(super) fn verdict_badge(verdict: Option<Verdict>) -> Markup {
         Some(Verdict::Reproduced) => ("good", "✓", "reproduced"),
         Some(Verdict::Partly) => ("partly", "◐", "partly"),
         Some(Verdict::Contradicted) => ("bad", "✗", "contradicted"),
+        Some(Verdict::Undecided) => ("none", "?", "undecided"),
         Some(Verdict::NotMeasured) => ("none", "–", "not measured"),
         None => ("none", "–", "no checks"),
     };

@@ -187,7 +187,7 @@ fn index_lists_experiments_without_results() {
     };
     let page = index(&[Entry::Measured(Box::new(summary())), open]);
     assert!(
-        page.contains("2 claims: 1 reproduced, 0 partly, 0 contradicted, 1 not measured."),
+        page.contains("2 claims: 1 reproduced, 0 partly, 0 contradicted, 0 undecided, 1 not measured."),
         "{page}"
     );
 }

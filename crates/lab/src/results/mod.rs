@@ -12,8 +12,8 @@ mod write;
 use std::sync::Arc;
 
 pub use compare::{Comparison, Difference, OneSided, Sides, compare};
-pub(crate) use series::x_axis;
 pub use series::{Series, SeriesPoint, SeriesSet};
+pub(crate) use series::{split, x_axis};
 pub use table::{Column, Table, Values};
 pub use write::{WriteError, write};
 

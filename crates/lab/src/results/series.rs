@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::Results;
-use crate::plan::{Coordinate, Metrics, Origin, Plan, Point, Reference, Statistic};
+use crate::plan::{Coordinate, Metrics, Origin, Plan, Point, Quantity, Reference, Statistic};
 use crate::run::Record;
 use crate::stats::SampleStats;
 
@@ -17,7 +17,7 @@ pub struct SeriesPoint {
     pub label: String,
     /// Statistics over the runs.
     pub stats: SampleStats,
-    /// The value of each seed.
+    /// The value of each seed; empty if only the statistics were kept.
     pub by_seed: Vec<(u64, f64)>,
 }
 
@@ -28,6 +28,8 @@ pub struct Series {
     pub name: String,
     /// Values on the other axes.
     pub others: Vec<Coordinate>,
+    /// Whether its values are known, as those of a formula or of a paper.
+    pub is_exact: bool,
     /// Its points, by x.
     pub points: Vec<SeriesPoint>,
     /// Points (x, label) with runs that have no value, such as the completion time of an incomplete download.
@@ -37,10 +39,11 @@ pub struct Series {
 }
 
 impl Series {
-    fn new(name: &str, others: Vec<Coordinate>) -> Self {
+    pub(crate) fn new(name: &str, others: Vec<Coordinate>) -> Self {
         Self {
             name: name.to_owned(),
             others,
+            is_exact: false,
             points: Vec::new(),
             gaps: Vec::new(),
             failed: Vec::new(),
@@ -78,8 +81,26 @@ impl SeriesSet {
         Self::by(results, metric, |record| record.values.get(metric).copied())
     }
 
+    /// The series of a metric, or of the share of a histogram.
+    #[must_use]
+    pub fn of_quantity(results: &Results<'_>, quantity: &Quantity) -> Self {
+        let Some((low, high)) = quantity.between else {
+            return Self::of(results, &quantity.metric);
+        };
+        let set = Self::by(results, &quantity.metric, |record| {
+            let buckets = record.histograms.get(&quantity.metric)?;
+            let all: u64 = buckets.iter().map(|bucket| bucket.count).sum();
+            let within = buckets.iter().filter(|bucket| (low..=high).contains(&bucket.low));
+            (all > 0).then(|| within.map(|bucket| bucket.count).sum::<u64>() as f64 / all as f64)
+        });
+        Self {
+            metric: quantity.name(),
+            ..set
+        }
+    }
+
     /// The series of the values that `value` extracts from records.
-    pub(crate) fn by(results: &Results<'_>, metric: &str, value: impl Fn(&Record) -> Option<f64>) -> Self {
+    fn by(results: &Results<'_>, metric: &str, value: impl Fn(&Record) -> Option<f64>) -> Self {
         let plan = results.plan;
         let mut all_series = Vec::new();
         for variant in &plan.variants {
@@ -137,7 +158,7 @@ pub(crate) fn x_axis(plan: &Plan) -> Option<usize> {
 }
 
 /// Position and label of a point on the x axis, and its values on the other axes, without axes tied to the x axis.
-fn split(plan: &Plan, coordinates: &[Coordinate]) -> (f64, String, Vec<Coordinate>) {
+pub(crate) fn split(plan: &Plan, coordinates: &[Coordinate]) -> (f64, String, Vec<Coordinate>) {
     let Some(x) = x_axis(plan) else {
         return (0.0, String::new(), coordinates.to_vec());
     };
@@ -274,6 +295,7 @@ fn from_reference(plan: &Plan, reference: &Reference) -> Vec<Series> {
     }
     all_series.retain(|series| !series.points.is_empty());
     for series in &mut all_series {
+        series.is_exact = true;
         series.points.sort_by(|left, right| left.x.total_cmp(&right.x));
     }
     all_series

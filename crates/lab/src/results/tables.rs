@@ -173,7 +173,9 @@ pub fn findings(results: &Results<'_>) -> Table {
     table.words("claim", findings().map(|finding| finding.claim.clone()));
     table.words("verdict", findings().map(|finding| finding.verdict.to_string()));
     table.whole("passed", findings().map(|finding| finding.passed as i64));
+    table.whole("undecided", findings().map(|finding| finding.undecided as i64));
     table.whole("total", findings().map(|finding| finding.total as i64));
+    table.words("threshold", findings().map(|finding| finding.threshold.clone()));
     table.words("found", findings().map(|finding| finding.found.clone()));
     table
 }

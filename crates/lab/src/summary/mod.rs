@@ -2,6 +2,7 @@
 //! plans.
 
 mod file;
+mod judge;
 mod panels;
 mod plots;
 mod settings;
@@ -69,6 +70,9 @@ pub struct ResultSummary {
     pub x: XAxis,
     /// The figure: a panel for each metric.
     pub panels: Vec<Panel>,
+    /// Quantities that only checks examine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checked: Vec<Panel>,
     /// Settings of the runs.
     pub settings: Settings,
     /// Plots beside the figure.
@@ -149,7 +153,7 @@ pub enum SeriesOrigin {
 }
 
 /// A point with its range: mean and 95 % confidence interval, or median, minimum and maximum.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PanelPoint {
     /// Position on the x axis.
@@ -162,6 +166,10 @@ pub struct PanelPoint {
     pub high: f64,
     /// Number of runs; 0 if not from runs.
     pub count: usize,
+    /// The value of each seed, in their order, from which checks are judged; empty if a seed has none, and in results of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<f64>,
 }
 
 /// A plot beside the figure.
@@ -216,6 +224,7 @@ impl ResultSummary {
             statistic: plan.figure.statistic,
             x,
             panels,
+            checked: panels::only_checked(results),
             settings: Settings::of(plan),
             plots: plots::of(results),
             testbed_comparisons: testbed::of(results),
@@ -223,8 +232,8 @@ impl ResultSummary {
         }
     }
 
-    /// Compares the summary with the current plan, given in both sizes, and sets `is_outdated` and `changed_defaults`. Summaries
-    /// with overrides are not compared.
+    /// Compares the summary with the current plan, given in both sizes: sets `is_outdated` and `changed_defaults`, and judges the
+    /// results by the checks of the plan. Summaries with overrides are not compared.
     #[must_use]
     pub fn compared_with_plan(self, full: &Plan, quick: &Plan) -> Self {
         if !self.changes.is_empty() {
@@ -234,10 +243,16 @@ impl ResultSummary {
             Size::Full => full,
             Size::Quick => quick,
         };
-        Self {
+        let compared = Self {
             is_outdated: self.digest != plan.digest,
             changed_defaults: self.settings.changed_defaults(&Settings::of(plan)),
             ..self
+        };
+        // Results of another plan have its points and series, and are what its checks found.
+        if compared.is_outdated {
+            compared
+        } else {
+            compared.judged_by(plan)
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Panel, PanelPoint, PanelSeries, SeriesOrigin, XAxis, rounded};
 use crate::metric::unit_of;
-use crate::plan::{Axis, Coordinate, Origin, Plan, Statistic};
+use crate::plan::{Axis, Coordinate, Origin, Plan, Quantity, Statistic};
 use crate::results::{Results, Series, SeriesPoint, SeriesSet, x_axis};
 
 pub(super) fn of(results: &Results<'_>) -> (XAxis, Vec<Panel>) {
@@ -29,17 +29,36 @@ fn x(plan: &Plan) -> XAxis {
     }
 }
 
-fn panel(results: &Results<'_>, metric: &str) -> Panel {
+/// Panels of what checks examine and the figure does not show.
+pub(super) fn only_checked(results: &Results<'_>) -> Vec<Panel> {
     let plan = results.plan;
-    let all_series = SeriesSet::of(results, metric);
-    let label = plan
-        .figure
-        .y_label
-        .clone()
-        .filter(|_| plan.figure.y.all().len() == 1);
+    let mut panels: Vec<Panel> = Vec::new();
+    let checks = plan.checks.iter();
+    let quantities = checks.flat_map(|check| [Some(check.quantity(plan)), check.other_quantity()]);
+    for quantity in quantities.flatten() {
+        let name = quantity.name();
+        let is_known = plan.figure.y.all().contains(&name) || panels.iter().any(|panel| panel.metric == name);
+        if !is_known {
+            let label = with_unit(&name, unit_of(&name));
+            panels.push(panel_of(results, &quantity, label));
+        }
+    }
+    panels
+}
+
+fn panel(results: &Results<'_>, metric: &str) -> Panel {
+    let figure = &results.plan.figure;
+    let label = figure.y_label.clone().filter(|_| figure.y.all().len() == 1);
+    let label = label.unwrap_or_else(|| with_unit(metric, unit_of(metric)));
+    panel_of(results, &Quantity::of_metric(metric), label)
+}
+
+fn panel_of(results: &Results<'_>, quantity: &Quantity, label: String) -> Panel {
+    let plan = results.plan;
+    let all_series = SeriesSet::of_quantity(results, quantity);
     Panel {
-        metric: metric.to_owned(),
-        label: label.unwrap_or_else(|| with_unit(metric, unit_of(metric))),
+        metric: quantity.name(),
+        label,
         scale: plan.figure.y_scale,
         series: all_series
             .visible()
@@ -87,6 +106,11 @@ fn panel_point(statistic: Statistic, point: &SeriesPoint, is_run: bool) -> Panel
         low: rounded(low),
         high: rounded(high),
         count: if is_run { stats.count } else { 0 },
+        values: if is_run && point.by_seed.len() > 1 {
+            point.by_seed.iter().map(|(_, value)| rounded(*value)).collect()
+        } else {
+            Vec::new()
+        },
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{ResultSummary, SeriesOrigin, Size};
 use crate::Plan;
+use crate::check::Verdict;
 use crate::plan::PlanOptions;
 use crate::results::Results;
 use crate::run::{Bucket, Record, TimeSeriesRow};
@@ -127,7 +128,7 @@ fn summary_has_medians_ranges_and_origins() {
     assert_eq!(summary.x.label, "b, Mbit");
     let all_series = &summary.panels[0].series;
     assert_eq!(all_series.len(), 6, "three series at two delays");
-    let point = all_series[0].points[1];
+    let point = &all_series[0].points[1];
     assert_eq!(
         (point.x, point.value, point.low, point.high, point.count),
         (20.0, 12.0, 11.0, 13.0, 3)
@@ -221,10 +222,50 @@ fn stored_summary_loads_equal() {
     assert_eq!(ResultSummary::load(&file).unwrap(), summary);
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(
-        text.contains("\n            {\"count\":3,\"high\":13.0,\"low\":11.0,\"value\":12.0,\"x\":20.0}"),
+        text.contains("\n            {\"count\":3,\"high\":13.0,\"low\":11.0,\"value\":12.0,\"values\":[11.0,12.0,13.0],\"x\":20.0}"),
         "{text}"
     );
     assert!(summary.in_short().text().len() < text.len());
+}
+
+#[test]
+fn kept_results_are_judged_by_the_checks_of_the_plan() {
+    let judged = |text: &str, summary: ResultSummary| {
+        let plan = Plan::read(Path::new("two.toml"), text, &PlanOptions::default()).unwrap();
+        let judged = summary.compared_with_plan(&plan, &plan);
+        assert!(!judged.is_outdated);
+        judged.findings[0].clone()
+    };
+    let as_run = summary();
+    assert_eq!(judged(PLAN, as_run.clone()), as_run.findings[0]);
+    // The goodput is 12 with an interval of ± 2.48, and the ideal is 20 and 30.
+    for (most, verdict) in [
+        ("1.0", Verdict::Reproduced),
+        ("0.5", Verdict::Undecided),
+        ("0.2", Verdict::Contradicted),
+    ] {
+        let text = PLAN.replace("at-most = 1.0", &format!("at-most = {most}"));
+        assert_eq!(judged(&text, as_run.clone()).verdict, verdict, "{most}");
+    }
+    // Three values are known by median, minimum and maximum.
+    let mut without_values = as_run.clone();
+    let all_series = without_values
+        .panels
+        .iter_mut()
+        .flat_map(|panel| &mut panel.series);
+    for point in all_series.flat_map(|series| &mut series.points) {
+        point.values = Vec::new();
+    }
+    assert_eq!(judged(PLAN, without_values).found, as_run.findings[0].found);
+    let mut without_panel = as_run;
+    without_panel.panels = Vec::new();
+    let unknown = judged(PLAN, without_panel);
+    assert_eq!(unknown.verdict, Verdict::Undecided);
+    assert!(
+        unknown.found.ends_with("the values of the runs were not kept"),
+        "{}",
+        unknown.found
+    );
 }
 
 #[test]

@@ -5,8 +5,8 @@ A plan describes networks, the variants to compare, the parameters to vary and t
 >>> import anabranch as ab
 >>> plan = ab.Plan.load("experiments/sar-1.toml", quick=True)
 >>> results = plan.run()
->>> results.verdict
-'reproduced'
+>>> results.verdict  # one run of each point has no confidence interval
+'undecided'
 
 Tables of results implement Arrow's PyCapsule interface: ``polars.DataFrame(results.runs)``, ``pyarrow.table(results.runs)`` and
 ``pandas.DataFrame.from_arrow(results.runs)`` read them without copying columns.

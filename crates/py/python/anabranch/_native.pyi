@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 Reachability = Literal["unconfirmed", "active", "potentially-failed", "inactive"]
-Verdict = Literal["reproduced", "partly", "contradicted", "not measured"]
+Verdict = Literal["reproduced", "partly", "contradicted", "undecided", "not measured"]
 
 class PlanError(ValueError): ...
 
@@ -23,7 +23,11 @@ class Finding:
     @property
     def passed(self) -> int: ...
     @property
+    def undecided(self) -> int: ...
+    @property
     def total(self) -> int: ...
+    @property
+    def threshold(self) -> str: ...
     @property
     def found(self) -> str: ...
 

@@ -1,0 +1,100 @@
+//! Table of counts: how many statements of each paper, of our readings and of our own have which verdict?
+
+use core::fmt::Write as _;
+use std::collections::BTreeMap;
+
+use super::{Claim, Entry, escaped};
+use crate::check::Verdict;
+use crate::plan::Statement;
+
+/// Numbers of checks by verdict.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    reproduced: usize,
+    partly: usize,
+    contradicted: usize,
+    undecided: usize,
+    not_measured: usize,
+}
+
+impl Counts {
+    const fn add(&mut self, verdict: Verdict) {
+        let count = match verdict {
+            Verdict::Reproduced => &mut self.reproduced,
+            Verdict::Partly => &mut self.partly,
+            Verdict::Contradicted => &mut self.contradicted,
+            Verdict::Undecided => &mut self.undecided,
+            Verdict::NotMeasured => &mut self.not_measured,
+        };
+        *count += 1;
+    }
+}
+
+/// The table, with a row for each source and whose statement it is.
+pub(super) fn table(entries: &[Entry]) -> String {
+    let mut rows: BTreeMap<(Statement, &str), Counts> = BTreeMap::new();
+    for entry in entries {
+        for (statement, verdict) in verdicts(entry) {
+            rows.entry((statement, paper(entry.source())))
+                .or_default()
+                .add(verdict);
+        }
+    }
+    let mut table =
+        "| checks of | source | reproduced | partly | contradicted | undecided | not measured |\n\
+                     |---|---|---|---|---|---|---|\n"
+            .to_owned();
+    for ((statement, source), counts) in &rows {
+        let statement = match statement {
+            Statement::Paper => "the paper's statements",
+            Statement::OurReading => "our readings",
+            Statement::OurOwn => "our own statements",
+        };
+        // Writing into a string cannot fail.
+        let _ = writeln!(
+            table,
+            "| {statement} | {} | {} | {} | {} | {} | {} |",
+            escaped(source),
+            counts.reproduced,
+            counts.partly,
+            counts.contradicted,
+            counts.undecided,
+            counts.not_measured
+        );
+    }
+    table
+}
+
+/// Whose each statement of the entry is, with its verdict.
+fn verdicts(entry: &Entry) -> Vec<(Statement, Verdict)> {
+    match entry {
+        Entry::Measured(claim) => claim.verdicts(),
+        Entry::Tested(tested) => {
+            let shown = tested.shown.iter();
+            shown.map(|shown| (Statement::Paper, shown.verdict)).collect()
+        }
+    }
+}
+
+impl Claim {
+    /// Whose each check's statement is, with its verdict.
+    fn verdicts(&self) -> Vec<(Statement, Verdict)> {
+        let verdict_of = |claim: &str| {
+            let summary = self.summary.as_ref()?;
+            let mut findings = summary.findings.iter();
+            let finding = findings.find(|finding| finding.claim == claim)?;
+            Some(finding.verdict)
+        };
+        let checks = self.plan.checks.iter();
+        let verdicts = checks.map(|check| {
+            let verdict = verdict_of(&check.claim).unwrap_or(Verdict::NotMeasured);
+            (check.statement(&self.plan.source), verdict)
+        });
+        verdicts.collect()
+    }
+}
+
+/// The paper of a source: what comes before the figure or section.
+fn paper(source: &str) -> &str {
+    source.split([',', ';']).next().unwrap_or(source).trim()
+}

@@ -1,0 +1,136 @@
+//! Checks judged from a result summary, so that a change of checks or statistics needs no new runs.
+
+use std::collections::BTreeSet;
+
+use super::panels::in_words;
+use super::{Panel, PanelPoint, PanelSeries, ResultSummary, SeriesOrigin};
+use crate::check::{self, Finding, Verdict};
+use crate::plan::{Check, Coordinate, Plan, Quantity};
+use crate::results::{Series, SeriesPoint, SeriesSet, split};
+use crate::stats::SampleStats;
+
+/// A place where a series was run: its name, the values on the other axes, x, and the label of x.
+type Place = (String, Vec<Coordinate>, f64, String);
+
+impl ResultSummary {
+    /// The summary with the findings of the checks of `plan`, which is the plan of its runs.
+    pub(super) fn judged_by(self, plan: &Plan) -> Self {
+        let places = places(plan);
+        let series_of = |quantity: &Quantity| {
+            let name = quantity.name();
+            let mut panels = self.panels.iter().chain(&self.checked);
+            let panel = panels.find(|panel| panel.metric == name)?;
+            Some(self.series(plan, &places, panel))
+        };
+        let judged = |check: &Check| {
+            let earlier = self.findings.iter().find(|finding| finding.claim == check.claim);
+            check::judge(check, plan, series_of).unwrap_or_else(|| Finding::without_intervals(check, earlier))
+        };
+        let findings: Vec<Finding> = plan.checks.iter().map(judged).collect();
+        Self {
+            verdict: Verdict::of_all(findings.iter().map(|finding| finding.verdict)),
+            findings,
+            ..self
+        }
+    }
+
+    /// The series of a panel.
+    fn series(&self, plan: &Plan, places: &[Place], panel: &Panel) -> SeriesSet {
+        let mut all_series: Vec<Series> = Vec::new();
+        for (name, others, x, label) in places {
+            let words: Vec<String> = others.iter().map(|other| in_words(plan, other)).collect();
+            let is_it = |series: &&PanelSeries| series.name == *name && series.coordinates == words;
+            let kept = panel.series.iter().find(is_it);
+            let point = kept.and_then(|series| series.points.iter().find(|point| point.x == *x));
+            let index = all_series
+                .iter()
+                .position(|series| series.name == *name && series.others == *others)
+                .unwrap_or_else(|| {
+                    all_series.push(Series::new(name, others.clone()));
+                    all_series.len() - 1
+                });
+            let series = &mut all_series[index];
+            if point.is_none_or(|point| point.count < self.seeds.len()) {
+                series.gaps.push((*x, label.clone()));
+            }
+            series
+                .points
+                .extend(point.map(|point| self.point(point, label.clone())));
+        }
+        all_series.extend(self.references(plan, places, panel));
+        for series in &mut all_series {
+            series.points.sort_by(|left, right| left.x.total_cmp(&right.x));
+        }
+        SeriesSet {
+            metric: panel.metric.clone(),
+            statistic: self.statistic,
+            series: all_series,
+        }
+    }
+
+    /// The series of a panel whose values are known: formulas, and figures of papers.
+    fn references(&self, plan: &Plan, places: &[Place], panel: &Panel) -> Vec<Series> {
+        let is_exact =
+            |series: &&PanelSeries| matches!(series.origin, SeriesOrigin::Formula | SeriesOrigin::Paper);
+        let others_of = |kept: &PanelSeries| {
+            let words = |others: &Vec<Coordinate>| -> Vec<String> {
+                others.iter().map(|other| in_words(plan, other)).collect()
+            };
+            let mut places = places.iter();
+            let place = places.find(|(_, others, _, _)| words(others) == kept.coordinates);
+            place.map_or_else(Vec::new, |(_, others, _, _)| others.clone())
+        };
+        let series = |kept: &PanelSeries| Series {
+            is_exact: true,
+            points: kept
+                .points
+                .iter()
+                .map(|point| {
+                    let mut places = places.iter();
+                    let place = places.find(|(_, _, x, _)| *x == point.x);
+                    let label = place.map_or_else(|| point.x.to_string(), |place| place.3.clone());
+                    self.point(point, label)
+                })
+                .collect(),
+            ..Series::new(&kept.name, others_of(kept))
+        };
+        panel.series.iter().filter(is_exact).map(series).collect()
+    }
+
+    fn point(&self, kept: &PanelPoint, label: String) -> SeriesPoint {
+        let known = SampleStats::of(&kept.values);
+        let is_complete = kept.values.len() == self.seeds.len();
+        let by_seed = self.seeds.iter().copied().zip(kept.values.iter().copied());
+        SeriesPoint {
+            x: kept.x,
+            label,
+            stats: known.unwrap_or(SampleStats {
+                count: kept.count,
+                mean: kept.value,
+                confidence: (kept.high - kept.low) / 2.0,
+                median: kept.value,
+                min: kept.low,
+                max: kept.high,
+            }),
+            by_seed: if is_complete {
+                by_seed.collect()
+            } else {
+                Vec::new()
+            },
+        }
+    }
+}
+
+/// All places of a plan, in the order of its points.
+fn places(plan: &Plan) -> Vec<Place> {
+    let mut known = BTreeSet::new();
+    let mut places = Vec::new();
+    for point in &plan.points {
+        let texts: Vec<&str> = point.coordinates.iter().map(|own| own.text.as_str()).collect();
+        if known.insert((point.series.as_str(), texts)) {
+            let (x, label, others) = split(plan, &point.coordinates);
+            places.push((point.series.clone(), others, x, label));
+        }
+    }
+    places
+}
