@@ -619,6 +619,18 @@ fn moved_chunk_counts_on_its_new_path() {
     );
 }
 
+/// Fuzzing found that an overdue chunk was sent again for ever on its own path, where it was not remembered.
+#[test]
+fn chunk_rescheduled_on_its_own_path_is_remembered() {
+    let mut scoreboard = sent(&[A, A]);
+    let rescheduled = |scoreboard: &Scoreboard| scoreboard.oldest_in_flight().map(|stuck| stuck.rescheduled);
+    scoreboard.move_to(tsn(0), A, at(9));
+    assert_eq!(rescheduled(&scoreboard), Some(Rescheduled::OnItsPath));
+    scoreboard.move_to(tsn(0), B, at(10));
+    scoreboard.move_to(tsn(0), B, at(11));
+    assert_eq!(rescheduled(&scoreboard), Some(Rescheduled::Moved));
+}
+
 #[test]
 fn scoreboard_releases_memory_after_a_burst() {
     let mut scoreboard = sent(&[A; 10_000]);
