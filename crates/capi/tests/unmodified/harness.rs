@@ -36,7 +36,9 @@ pub(crate) fn port() -> String {
     let free = std::iter::repeat_with(|| UdpSocket::bind("127.0.0.1:0").unwrap());
     let port = |udp: UdpSocket| udp.local_addr().unwrap().port();
     let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
-    free.map(port).find(is_free).unwrap().to_string()
+    // stress-ng takes no port above this one.
+    let mut fit = free.map(port).filter(|port| *port <= 57_343);
+    fit.find(is_free).unwrap().to_string()
 }
 
 /// A program with the library preloaded, which is killed after some time.
