@@ -2,6 +2,7 @@
 
 use anabranch::Bytes;
 use bytes::{BufMut as _, BytesMut};
+use rustix::net::sockopt;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
@@ -20,6 +21,8 @@ const SMALLEST_READ: usize = 4 << 10;
 pub async fn splice(mut socket: TcpStream, connection: Connection, early: Bytes) -> Result<(), Reason> {
     // Frames are messages of SCTP: what was received is there in whole.
     let _ = socket.set_nodelay(true);
+    // If it ends early, also with this program, the program at the socket must not take that for the end of the data.
+    let _ = socket.set_zero_linger();
     let (reader, writer) = socket.split();
     let both = async {
         tokio::try_join!(
@@ -31,9 +34,9 @@ pub async fn splice(mut socket: TcpStream, connection: Connection, early: Bytes)
         ended = both => ended.map(|_| ()),
         reason = connection.broken() => Err(reason),
     };
-    if ended.is_err() {
-        // The program at the socket must not take it for the end of the data.
-        let _ = socket.set_zero_linger();
+    if ended.is_ok() {
+        // What is in the send buffer of the socket is delivered still.
+        let _ = sockopt::set_socket_linger(&socket, None);
     }
     ended
 }

@@ -372,6 +372,30 @@ fn client_comes_back_to_a_server_that_has_restarted() {
     assert_eq!(left, ["client.conf", "server.conf", "server.conf.sock"]);
 }
 
+/// A download without a length ends with its connection: what the end of the client cuts off must not look complete.
+#[test]
+fn end_of_the_client_resets_downloads() {
+    for signal in ["-INT", "-KILL"] {
+        let tunnel = Tunnel::start(LOOPBACK);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut program = TcpStream::connect(&tunnel.socks).unwrap();
+        let mut request = b"\x05\x01\x00\x05\x01\x00\x01\x7f\x00\x00\x01".to_vec();
+        request.extend(listener.local_addr().unwrap().port().to_be_bytes());
+        program.write_all(&request).unwrap();
+        program.read_exact(&mut [0; 12]).unwrap();
+        let (mut target, _) = listener.accept().unwrap();
+        target.write_all(b"half").unwrap();
+        program.read_exact(&mut [0; 4]).unwrap();
+        tunnel.client.signal(signal);
+        let read = program.read(&mut [0; 10]);
+        assert_eq!(
+            read.unwrap_err().kind(),
+            std::io::ErrorKind::ConnectionReset,
+            "{signal}"
+        );
+    }
+}
+
 #[test]
 fn program_does_not_notice_that_the_server_was_killed_before() {
     let mut tunnel = Tunnel::start(LOOPBACK);

@@ -109,11 +109,15 @@ async fn serve_program(mut socket: TcpStream, proxy: Proxy, route: Route) -> io:
     let accepted = match proxy {
         Proxy::Socks5 => timeout(PATIENCE, socks5::negotiate(&mut socket)).await??,
         Proxy::HttpConnect => timeout(PATIENCE, connect::negotiate(&mut socket)).await??,
-        Proxy::Forward(target) => Some(Request {
-            target,
-            early: Bytes::new(),
-            answer: |_| Vec::new(),
-        }),
+        Proxy::Forward(target) => {
+            // A program that speaks to the target already is told by a reset, not by the end of the data, if there is no connection.
+            socket.set_zero_linger()?;
+            Some(Request {
+                target,
+                early: Bytes::new(),
+                answer: |_| Vec::new(),
+            })
+        }
     };
     let Some(Request {
         target,
@@ -130,12 +134,8 @@ async fn serve_program(mut socket: TcpStream, proxy: Proxy, route: Route) -> io:
             let _ = splice(socket, connection, early).await;
         }
         Err(reason) => {
-            let answer = answer(Err(reason));
-            if answer.is_empty() {
-                // A program that speaks to the target already is told by a reset, not by the end of the data.
-                return socket.set_zero_linger();
-            }
-            socket.write_all(&answer).await?;
+            // Empty for a forward, whose program is told by the reset.
+            socket.write_all(&answer(Err(reason))).await?;
             socket.shutdown().await?;
         }
     }
