@@ -195,6 +195,17 @@ impl Frame {
         }
     }
 
+    /// Length of the payload of its message.
+    pub(crate) fn length(&self) -> usize {
+        match self {
+            Self::Data(payload) => payload.len(),
+            Self::Open(target) => encode_target(target).len(),
+            Self::Credit(_) => 5,
+            Self::Reset(_) => 2,
+            Self::Opened | Self::Finished | Self::Closed => 1,
+        }
+    }
+
     /// The payload protocol identifier and the payload of its message.
     #[must_use]
     pub fn encode(self) -> (Ppid, Bytes) {

@@ -9,10 +9,12 @@
 //! acceptor                                                                          ─▶ CLOSED or RESET
 //! ```
 //!
-//! The driver passes in the messages that the association received, transmits the frames of [`Relay::poll_transmit`], and wakes whoever
-//! uses the connection of a stream on which something was received or transmitted.
+//! The driver passes in the messages that the association received, transmits the frames of [`Relay::poll_transmit`], tells by
+//! [`Relay::handle_unsent`] what of them the association has not sent, and wakes whoever uses the connection of a stream on which something
+//! was received or transmitted.
 
 mod connection;
+mod queue;
 #[cfg(test)]
 mod tests;
 mod unread;
@@ -24,6 +26,7 @@ use thiserror::Error;
 
 use self::connection::{Connection, Ended};
 pub use self::connection::{Inbound, Outbound};
+use self::queue::{Queue, Unsent};
 use crate::credit::BUDGET;
 use crate::frame::{Frame, FrameError, LONGEST_DATA, Reason};
 use crate::target::Target;
@@ -112,7 +115,10 @@ enum Use {
 #[derive(Debug)]
 struct Stream {
     usage: Use,
-    queue: VecDeque<Frame>,
+    queue: Queue,
+    unsent: Unsent,
+    /// It transmits nothing until less is unsent.
+    is_held: bool,
 }
 
 /// One end's relay. State of all its connections.
@@ -122,7 +128,7 @@ pub struct Relay {
     streams: Vec<Stream>,
     /// Streams on which this end can open a connection.
     free: BTreeSet<u16>,
-    /// Streams with frames to transmit, in turn, each once.
+    /// Streams with frames to transmit that are not held, in turn, each once.
     ready: VecDeque<u16>,
     next_serial: u64,
     /// Sum of all receive windows.
@@ -135,7 +141,9 @@ impl Relay {
     pub fn new(role: Role) -> Self {
         let stream = || Stream {
             usage: Use::Idle,
-            queue: VecDeque::new(),
+            queue: Queue::default(),
+            unsent: Unsent::default(),
+            is_held: false,
         };
         Self {
             role,
@@ -296,15 +304,30 @@ impl Relay {
     /// The next frame to transmit, and its stream. Streams take turns.
     pub fn poll_transmit(&mut self) -> Option<(u16, Frame)> {
         let stream = self.ready.pop_front()?;
-        let Stream { usage, queue } = self.stream_mut(stream);
-        let frame = queue.pop_front()?;
-        if let (Use::Open(connection), Frame::Data(data)) = (usage, &frame) {
+        let entry = self.stream_mut(stream);
+        let frame = entry.queue.pop()?;
+        entry.unsent.transmitted(frame.length());
+        if let (Use::Open(connection), Frame::Data(data)) = (&mut entry.usage, &frame) {
             connection.queued = connection.queued.saturating_sub(data.len() as u64);
         }
-        if !queue.is_empty() {
+        if !entry.queue.is_empty() {
             self.ready.push_back(stream);
         }
         Some((stream, frame))
+    }
+
+    /// Of what was transmitted on `stream`, so many bytes are unsent. If that is too much, the stream transmits nothing more for now: tell
+    /// again when only as many as returned are left.
+    pub fn handle_unsent(&mut self, stream: u16, bytes: u64) -> Option<u64> {
+        let entry = self.stream_mut(stream);
+        let was_held = std::mem::replace(&mut entry.is_held, entry.unsent.is_too_much(bytes));
+        let (is_held, is_waiting) = (entry.is_held, !entry.queue.is_empty());
+        if is_held && !was_held {
+            self.ready.retain(|ready| *ready != stream);
+        } else if was_held && !is_held && is_waiting {
+            self.ready.push_back(stream);
+        }
+        is_held.then_some(bytes / 2)
     }
 
     /// Number of connections that this end uses.
@@ -345,9 +368,10 @@ impl Relay {
     }
 
     fn queue(&mut self, stream: u16, frame: Frame) {
-        let queue = &mut self.stream_mut(stream).queue;
-        queue.push_back(frame);
-        if queue.len() == 1 {
+        let Stream { queue, is_held, .. } = self.stream_mut(stream);
+        let is_first = queue.is_empty() && !*is_held;
+        queue.push(frame);
+        if is_first {
             self.ready.push_back(stream);
         }
     }

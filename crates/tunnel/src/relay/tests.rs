@@ -25,7 +25,9 @@ impl Pair {
     fn transmit(&mut self, end: usize) {
         while let Some((stream, frame)) = self.ends[end].poll_transmit() {
             // What is transmitted is what a message would carry.
+            let length = frame.length();
             let (ppid, payload) = frame.encode();
+            assert_eq!(payload.len(), length);
             let frame = Frame::parse(ppid, payload).unwrap();
             self.flying[end].entry(stream).or_default().push_back(frame);
         }
@@ -158,6 +160,76 @@ fn queue_of_a_connection_is_limited_until_it_is_transmitted() {
     assert_eq!(queued, 128 << 10);
     assert!(pair.ends[0].poll_transmit().is_some());
     assert_eq!(pair.ends[0].outbound(ours), Outbound::Room(LONGEST_DATA as u64));
+}
+
+/// An association that sends `RATE` bytes in each direction in a round, the messages of the stream in their order.
+struct Line {
+    /// Bytes of the first message that were sent.
+    sent: [u64; 2],
+}
+
+impl Line {
+    const RATE: u64 = 20_000;
+
+    fn round(&mut self, pair: &mut Pair, end: usize, stream: u16) {
+        let unsent = |pair: &Pair, sent: u64| {
+            let queue = pair.flying[end].get(&stream);
+            queue.map_or(0, |queue| queue.iter().map(length).sum::<u64>() - sent)
+        };
+        while let Some((stream, frame)) = pair.ends[end].poll_transmit() {
+            pair.flying[end].entry(stream).or_default().push_back(frame);
+            let unsent = unsent(pair, self.sent[end]);
+            pair.ends[end].handle_unsent(stream, unsent);
+        }
+        self.sent[end] += Self::RATE;
+        while let Some(first) = pair.flying[end].get(&stream).and_then(VecDeque::front).map(length)
+            && first <= self.sent[end]
+        {
+            self.sent[end] -= first;
+            assert_eq!(pair.arrive(end, stream), None);
+        }
+        if !pair.flying[end].contains_key(&stream) {
+            self.sent[end] = 0;
+        }
+        let unsent = unsent(pair, self.sent[end]);
+        pair.ends[end].handle_unsent(stream, unsent);
+    }
+}
+
+fn length(frame: &Frame) -> u64 {
+    frame.length() as u64
+}
+
+/// Bytes of a download in 2,000 rounds, beside an upload on the same connection or alone.
+fn download(with_upload: bool) -> u64 {
+    let mut pair = Pair::new();
+    let [ours, theirs] = pair.connect();
+    let (mut line, mut downloaded) = (Line { sent: [0; 2] }, 0);
+    for _ in 0..2_000 {
+        for (end, id) in [(0, ours), (1, theirs)] {
+            while let Outbound::Room(room) = pair.ends[end].outbound(id)
+                && (end == 1 || with_upload)
+            {
+                pair.ends[end].send(id, Bytes::from(vec![7; room as usize]));
+            }
+        }
+        for (end, id) in [(0, ours), (1, theirs)] {
+            line.round(&mut pair, 1 - end, ours.stream());
+            while let Inbound::Data(data) = pair.ends[end].inbound(id) {
+                downloaded += if end == 0 { data.len() as u64 } else { 0 };
+                pair.ends[end].read(id, data.len() as u64);
+            }
+        }
+    }
+    downloaded
+}
+
+/// Credit for the download waits behind little of the upload only.
+#[test]
+fn upload_does_not_stop_the_download_of_its_connection() {
+    let (alone, beside) = (download(false), download(true));
+    assert!(alone > 1_900 * Line::RATE, "{alone}");
+    assert!(beside > 1_800 * Line::RATE, "{beside} instead of {alone}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tunnel: a relay on an association. Who passes its frames on?
 //!
-//! One task receives from the association and one sends, so that frames leave in the order in which the relay has queued them. What uses a
+//! One task receives from the association and sends on it, so that frames leave in the order in which the relay has queued them. What uses a
 //! connection waits for what happens on its stream.
 
 mod connection;
@@ -13,12 +13,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anabranch::{Association, AssociationEvent, CloseReason, Message, RecvError, SendError, StreamId};
 use thiserror::Error;
 use tokio::sync::Notify;
+use tokio::task::{JoinError, JoinSet, yield_now};
 
 pub use self::connection::Connection;
 use self::parts::Parts;
 use crate::frame::{ADAPTATION_LAYER, Frame, Reason};
 use crate::relay::{Relay, Role, STREAMS, Violation};
 use crate::target::Target;
+
+/// Frames that are received before others are sent, while both wait.
+const TURN: usize = 64;
 
 /// A tunnel. Clones refer to the same one.
 #[derive(Clone, Debug)]
@@ -35,6 +39,9 @@ struct Shared {
     is_over: AtomicBool,
     carried: AtomicU64,
 }
+
+/// A stream on which little is unsent.
+type Low = Result<u16, SendError>;
 
 /// A connection that the peer wants to open.
 #[derive(Debug)]
@@ -82,9 +89,7 @@ impl Tunnel {
     pub async fn run(&self, serve: impl Fn(Incoming)) -> End {
         let shared = &self.0;
         let _ending = Ending(shared);
-        let is_tunnel = shared.association.peer_adaptation_layer() == Some(ADAPTATION_LAYER)
-            && shared.association.streams() == (STREAMS, STREAMS);
-        if !is_tunnel {
+        if !self.is_tunnel() {
             shared.association.abort(&End::NoTunnel.to_string());
             return End::NoTunnel;
         }
@@ -101,6 +106,13 @@ impl Tunnel {
             shared.association.abort(&end.to_string());
         }
         end
+    }
+
+    /// Whether the peer speaks this version of the protocol. If not, the tunnel ends as soon as it [runs](Self::run).
+    #[must_use]
+    pub fn is_tunnel(&self) -> bool {
+        self.0.association.peer_adaptation_layer() == Some(ADAPTATION_LAYER)
+            && self.0.association.streams() == (STREAMS, STREAMS)
     }
 
     /// Opens a connection to `target`, which [waits](Connection::opened) for the target's answer.
@@ -142,7 +154,13 @@ impl Tunnel {
     async fn receive(&self, serve: impl Fn(Incoming)) -> End {
         let association = &self.0.association;
         let mut parts = Parts::default();
+        let mut turn = 0;
         loop {
+            turn = (turn + 1) % TURN;
+            if turn == 0 {
+                // While messages are there, nothing else below waits.
+                yield_now().await;
+            }
             let message = match association.recv_part().await {
                 Ok(Some(message)) => message,
                 Ok(None) => return End::Closed(association.closed().await),
@@ -187,12 +205,25 @@ impl Shared {
         result
     }
 
-    /// Transmits frames until that fails. The send buffer of the association holds the sender back, and so those that fill the queue.
+    /// Transmits frames until that fails. A stream with much that is unsent transmits nothing, and the send buffer of the association holds
+    /// all back, so the queues fill, and their senders wait.
     async fn transmit(&self) -> SendError {
+        // One task for each stream that is held, until it is low.
+        let mut held = JoinSet::new();
         loop {
+            while let Some(low) = held.try_join_next() {
+                if let Err(error) = self.on_low(low, &mut held) {
+                    return error;
+                }
+            }
             let next = self.relay().poll_transmit();
             let Some((stream, frame)) = next else {
-                self.queued.notified().await;
+                tokio::select! {
+                    () = self.queued.notified() => {}
+                    Some(low) = held.join_next() => if let Err(error) = self.on_low(low, &mut held) {
+                        return error;
+                    },
+                }
                 continue;
             };
             let (ppid, payload) = frame.encode();
@@ -203,9 +234,28 @@ impl Shared {
             if let Err(error) = self.association.send(message).await {
                 return error;
             }
+            self.hold_if_full(stream, &mut held);
             if let Some(waiting) = self.streams.get(usize::from(stream)) {
                 waiting.notify_waiters();
             }
+        }
+    }
+
+    /// A stream that was held has as little unsent as it waited for.
+    fn on_low(&self, low: Result<Low, JoinError>, held: &mut JoinSet<Low>) -> Result<(), SendError> {
+        // Nobody aborts these tasks, and they do not panic.
+        if let Ok(low) = low {
+            self.hold_if_full(low?, held);
+        }
+        Ok(())
+    }
+
+    /// Tells the relay what is unsent on `stream`, and has it told again if that is too much.
+    fn hold_if_full(&self, stream: u16, held: &mut JoinSet<Low>) {
+        let sending = self.association.stream(StreamId(stream));
+        let unsent = sending.queued();
+        if let Some(mark) = self.relay().handle_unsent(stream, unsent) {
+            held.spawn(async move { sending.low_water(mark).await.map(|()| stream) });
         }
     }
 
