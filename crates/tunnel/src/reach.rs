@@ -8,12 +8,16 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use thiserror::Error;
 
 /// Addresses at which clouds tell each host about itself, credentials included; 169.254.169.254 is link-local.
-const METADATA: [IpAddr; 4] = [
-    // Alibaba Cloud, Azure, Oracle Cloud Classic and EC2.
+const METADATA: [IpAddr; 8] = [
+    // Alibaba Cloud, Azure, Oracle Cloud Classic, EC2 and EKS Pod Identity, Google Cloud, Oracle Cloud, Scaleway.
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
     IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
     IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23)),
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42)),
 ];
 
 /// What a peer may connect to.
@@ -50,10 +54,23 @@ impl Reach {
     pub fn permits(&self, address: SocketAddr, is_own: impl Fn(IpAddr) -> bool) -> bool {
         let ip = address.ip().to_canonical();
         match self {
-            Self::Others => !is_special(ip) && !is_own(ip),
+            Self::Others => [Some(ip), embedded(ip)]
+                .into_iter()
+                .flatten()
+                .all(|ip| !is_special(ip) && !is_own(ip)),
             Self::Only(rules) => rules.iter().any(|rule| rule.covers(ip, address.port())),
         }
     }
+}
+
+/// The IPv4 address to which a translator of NAT64 (RFC 6052 §2.1) or a relay of 6to4 (RFC 3056 §2) passes packets for `ip`.
+fn embedded(ip: IpAddr) -> Option<IpAddr> {
+    let IpAddr::V6(ip) = ip else { return None };
+    let (high, low) = match ip.segments() {
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => (high, low),
+        _ => return None,
+    };
+    Some(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)).into())
 }
 
 /// Whether an address means this host, one of its links, many hosts, or a metadata service.
@@ -145,7 +162,14 @@ mod tests {
 
     #[test]
     fn host_itself_links_and_metadata_are_out_of_reach_by_default() {
-        for address in ["192.0.2.1:80", "10.0.0.1:22", "[2001:db8::1]:443", "[fd00::1]:80"] {
+        for address in [
+            "192.0.2.1:80",
+            "10.0.0.1:22",
+            "[2001:db8::1]:443",
+            "[fd00::1]:80",
+            "[64:ff9b::192.0.2.1]:80",
+            "[2002:c000:201::1]:80",
+        ] {
             assert!(permits(&Reach::Others, address), "{address}");
         }
         for address in [
@@ -163,6 +187,15 @@ mod tests {
             "[fe80::1]:80",
             "[ff02::1]:80",
             "[fd00:ec2::254]:80",
+            "[fd00:ec2::23]:80",
+            "[fd20:ce::254]:80",
+            "[fd00:c1::a9fe:a9fe]:80",
+            "[fd00:42::42]:80",
+            "[64:ff9b::127.0.0.1]:80",
+            "[64:ff9b::a9fe:a9fe]:80",
+            "[64:ff9b::198.51.100.7]:80",
+            "[2002:7f00:1::1]:80",
+            "[2002:c633:6407::1]:80",
             "[::ffff:127.0.0.1]:80",
             "[::ffff:169.254.169.254]:80",
             "[::ffff:198.51.100.7]:80",
