@@ -6,7 +6,7 @@ use thiserror::Error;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use super::{Head, Request};
+use super::{Head, LONGEST_REQUEST, Request};
 use crate::frame::Reason;
 use crate::target::{Target, TargetError};
 
@@ -25,6 +25,8 @@ enum Refusal {
     Method(String),
     #[error("{0}")]
     Target(#[from] TargetError),
+    #[error("the head of the request has more than {LONGEST_REQUEST} bytes")]
+    TooLong,
 }
 
 /// Finds out what a program wants. `None` if that is not served, which it was told.
@@ -43,9 +45,12 @@ pub(super) async fn negotiate(socket: &mut TcpStream) -> io::Result<Option<Reque
             let status = match refusal {
                 Refusal::Malformed(_) | Refusal::Target(_) => "400 Bad Request",
                 Refusal::Method(_) => "501 Not Implemented",
+                Refusal::TooLong => "431 Request Header Fields Too Large",
             };
             socket.write_all(&response(status, &refusal.to_string())).await?;
             socket.shutdown().await?;
+            // What is unread when a socket is closed resets it, and the program might not get the answer. The caller's patience ends this.
+            tokio::io::copy(socket, &mut tokio::io::sink()).await?;
             Ok(None)
         }
     }
@@ -56,7 +61,11 @@ fn parse(bytes: &[u8]) -> Result<Option<(Target, usize)>, Refusal> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut request = httparse::Request::new(&mut fields);
     let httparse::Status::Complete(length) = request.parse(bytes)? else {
-        return Ok(None);
+        return if bytes.len() > LONGEST_REQUEST {
+            Err(Refusal::TooLong)
+        } else {
+            Ok(None)
+        };
     };
     match (request.method, request.path) {
         (Some("CONNECT"), Some(authority)) => Ok(Some((authority.parse()?, length))),
@@ -120,6 +129,8 @@ mod tests {
             "a: b\r\n".repeat(MAX_FIELDS + 1)
         );
         assert!(matches!(refusal(many.as_bytes()), Refusal::Malformed(_)));
+        let long = format!("CONNECT a:80 HTTP/1.1\r\na: {}", "b".repeat(LONGEST_REQUEST));
+        assert_eq!(refusal(long.as_bytes()), Refusal::TooLong);
     }
 
     #[test]
