@@ -9,7 +9,7 @@ pub const INITIAL_WINDOW: u64 = 128 << 10;
 /// Largest window that a receiver grants: enough for 1 Gbit/s with a round-trip time of 60 ms.
 pub const LARGEST_WINDOW: u64 = 8 << 20;
 
-/// Bytes that all receive windows of an association may have in total, beyond the initial ones.
+/// Bytes that all receive windows of an association may have in total, beyond [`INITIAL_WINDOW`] of each.
 pub const BUDGET: u64 = 128 << 20;
 
 /// A window grows while it is at most this part of what is left of the budget, so that connections that come later find some.
@@ -61,10 +61,6 @@ impl Window {
         }
     }
 
-    pub(crate) const fn size(&self) -> u64 {
-        self.size
-    }
-
     pub(crate) const fn unread(&self) -> u64 {
         self.unread
     }
@@ -77,6 +73,11 @@ impl Window {
         self.granted -= bytes;
         self.unread += bytes;
         true
+    }
+
+    /// By how much it has grown.
+    pub(crate) const fn grown(&self) -> u64 {
+        self.size - INITIAL_WINDOW
     }
 
     /// Bytes were read. Returns what to grant now, if it is worth a frame: half of the window. `left` of the budget is not taken by windows.
@@ -111,11 +112,11 @@ mod tests {
             assert_eq!(window.read(half - 1, BUDGET), None);
             assert_eq!(window.read(1, BUDGET), Some((half + size) as u32));
             size *= 2;
-            assert_eq!(window.size(), size);
+            assert_eq!(window.grown(), size - INITIAL_WINDOW);
         }
         assert!(window.arrive(size / 2));
         assert_eq!(window.read(size / 2, BUDGET), Some((size / 2) as u32));
-        assert_eq!(window.size(), LARGEST_WINDOW);
+        assert_eq!(window.size, LARGEST_WINDOW);
     }
 
     #[test]
@@ -127,13 +128,13 @@ mod tests {
             window.read(INITIAL_WINDOW / 2, BUDGET),
             Some((INITIAL_WINDOW / 2) as u32)
         );
-        assert_eq!(window.size(), INITIAL_WINDOW);
+        assert_eq!(window.grown(), 0);
         assert!(window.arrive(INITIAL_WINDOW / 2));
         assert_eq!(
             window.read(INITIAL_WINDOW, SHARE * INITIAL_WINDOW - 1),
             Some(INITIAL_WINDOW as u32)
         );
-        assert_eq!(window.size(), INITIAL_WINDOW);
+        assert_eq!(window.grown(), 0);
     }
 
     #[test]

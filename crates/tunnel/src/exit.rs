@@ -10,7 +10,8 @@ use anabranch::Bytes;
 use anabranch::io::is_host_address;
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot};
-use tokio::time::timeout;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 
 use crate::frame::Reason;
 use crate::reach::Reach;
@@ -21,8 +22,14 @@ use crate::tunnel::Incoming;
 /// How long a target has to answer, all its addresses together.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long one of several addresses has to answer.
-const PATIENCE_FOR_ONE: Duration = Duration::from_secs(5);
+/// How long one of several addresses has to answer before the next one is tried beside it (RFC 8305 §5).
+const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
+
+/// Addresses of a name that are tried: each is a socket.
+const MAX_ADDRESSES: usize = 8;
+
+/// Connections of a peer at the same time, unless told. Each is a socket.
+const MAX_CONNECTIONS: usize = 1_024;
 
 /// Names that are resolved at the same time. Each takes a thread.
 const RESOLVING: usize = 64;
@@ -34,15 +41,24 @@ pub struct Exit(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     reach: Reach,
+    /// Connections that are not in use.
+    unused: Semaphore,
     resolving: Arc<Semaphore>,
 }
 
 impl Exit {
-    /// An exit to what is within `reach`.
+    /// An exit to what is within `reach`, for 1,024 connections at the same time.
     #[must_use]
     pub fn new(reach: Reach) -> Self {
+        Self::with_limit(reach, MAX_CONNECTIONS)
+    }
+
+    /// An exit to what is within `reach`, for so many connections at the same time.
+    #[must_use]
+    pub fn with_limit(reach: Reach, connections: usize) -> Self {
         Self(Arc::new(Inner {
             reach,
+            unused: Semaphore::new(connections),
             resolving: Arc::new(Semaphore::new(RESOLVING)),
         }))
     }
@@ -50,6 +66,10 @@ impl Exit {
     /// Connects the peer's connection to its target, and passes bytes on until it ends.
     pub async fn serve(&self, incoming: Incoming) {
         let Incoming { target, connection } = incoming;
+        // Until the connection has ended.
+        let Ok(_used) = self.0.unused.try_acquire() else {
+            return connection.refuse(Reason::TooMany);
+        };
         let dialled = tokio::select! {
             dialled = timeout(PATIENCE, self.dial(&target)) => dialled.unwrap_or(Err(Reason::TimedOut)),
             // The peer gave it up.
@@ -74,21 +94,9 @@ impl Exit {
         let permitted: Vec<SocketAddr> = addresses
             .into_iter()
             .filter(|address| self.permits(*address))
+            .take(MAX_ADDRESSES)
             .collect();
-        let mut reason = Reason::NotPermitted;
-        let patience = if permitted.len() > 1 {
-            PATIENCE_FOR_ONE
-        } else {
-            PATIENCE
-        };
-        for address in permitted {
-            match timeout(patience, TcpStream::connect(address)).await {
-                Ok(Ok(socket)) => return Ok(socket),
-                Ok(Err(error)) => reason = reason_of(&error),
-                Err(_) => reason = Reason::TimedOut,
-            }
-        }
-        Err(reason)
+        first_of(permitted).await
     }
 
     fn permits(&self, address: SocketAddr) -> bool {
@@ -115,6 +123,26 @@ impl Exit {
         match receiver.await {
             Ok(Ok(found)) if !found.is_empty() => Ok(found),
             _ => Err(Reason::UnknownName),
+        }
+    }
+}
+
+/// A connection to the first of `addresses` that answers. Each is tried when the one before has failed, or has not answered for a while.
+async fn first_of(addresses: Vec<SocketAddr>) -> Result<TcpStream, Reason> {
+    let (mut waiting, mut attempts) = (addresses.into_iter(), JoinSet::new());
+    let mut reason = Reason::NotPermitted;
+    loop {
+        if let Some(address) = waiting.next() {
+            attempts.spawn(TcpStream::connect(address));
+        }
+        tokio::select! {
+            Some(attempt) = attempts.join_next() => match attempt {
+                Ok(Ok(socket)) => return Ok(socket),
+                Ok(Err(error)) => reason = reason_of(&error),
+                Err(_) => reason = Reason::Failed,
+            },
+            () = sleep(ATTEMPT_DELAY), if waiting.len() > 0 => {}
+            else => return Err(reason),
         }
     }
 }

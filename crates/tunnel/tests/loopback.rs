@@ -173,12 +173,31 @@ async fn refusals_of_the_far_side_are_told_in_the_words_of_the_proxy() {
     }
 }
 
-/// By default the far side does not connect to itself, not by a name either.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn program_with_an_endless_head_is_told() {
+    let pair = Pair::connect().await;
+    let mut program = TcpStream::connect(pair.proxy(Proxy::HttpConnect).await)
+        .await
+        .unwrap();
+    let head = format!("CONNECT a:80 HTTP/1.1\r\nField: {}", "x".repeat(1 << 20));
+    let answer = String::from_utf8(exchange(&mut program, head.as_bytes()).await).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+}
+
+/// By default the far side does not connect to itself, not by a name or an address of its network either.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn host_of_the_far_side_is_out_of_reach_by_default() {
     let pair = Pair::start(Reach::Others).await;
     let port = echo().await.port();
-    for host in ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"] {
+    let mut hosts = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"].map(str::to_owned).to_vec();
+    let own = anabranch::io::usable_addresses().unwrap().into_iter();
+    let before = hosts.len();
+    hosts.extend(own.filter(|ip| !ip.is_loopback()).map(|ip| anabranch_tunnel::Host::Address(ip).to_string()));
+    if hosts.len() == before {
+        assert!(std::env::var_os("CI").is_none(), "this test needs a network");
+        eprintln!("skipped in part: this host has loopback addresses only");
+    }
+    for host in hosts {
         let connection = pair
             .client
             .open(format!("{host}:{port}").parse().unwrap())
@@ -224,6 +243,61 @@ async fn target_that_resets_resets_the_program() {
     drop(target);
     let read = program.read(&mut [0; 10]).await;
     assert_eq!(read.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
+}
+
+/// A server that refuses an upload: it answers, and closes without having read everything, which resets the connection.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answer_before_a_reset_reaches_the_program() {
+    let pair = Pair::start(everything()).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let target = listener.local_addr().unwrap().to_string().parse().unwrap();
+    let proxy = pair.proxy(Proxy::Forward(target)).await;
+    let program = TcpStream::connect(proxy).await.unwrap();
+    let (mut reader, mut writer) = program.into_split();
+    let upload = tokio::spawn(async move { writer.write_all(&vec![1; 100 << 20]).await });
+    let (mut target, _) = listener.accept().await.unwrap();
+    target.read_exact(&mut [0; 1_000]).await.unwrap();
+    target.write_all(b"413").await.unwrap();
+    drop(target);
+    let mut answer = [0; 3];
+    reader.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"413");
+    // It does not look as if the answer had ended in order.
+    let read = reader.read(&mut [0; 10]).await;
+    let error = match read {
+        Err(error) => error,
+        // The writer was told.
+        Ok(_) => upload.await.unwrap().unwrap_err(),
+    };
+    let kinds = [std::io::ErrorKind::ConnectionReset, std::io::ErrorKind::BrokenPipe];
+    assert!(kinds.contains(&error.kind()), "{error}");
+}
+
+/// One peer cannot take all descriptors of a server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_beyond_the_limit_of_the_exit_are_refused() {
+    let pair = Pair::connect().await;
+    let (client, server) = (pair.client.clone(), pair.server.clone());
+    tokio::spawn(async move { client.run(|_| {}).await });
+    let exit = Exit::with_limit(everything(), 2);
+    tokio::spawn(async move {
+        let serve = |incoming| {
+            let exit = exit.clone();
+            tokio::spawn(async move { exit.serve(incoming).await });
+        };
+        server.run(serve).await
+    });
+    let target: anabranch_tunnel::Target = echo().await.to_string().parse().unwrap();
+    let open = || pair.client.open(target.clone()).unwrap();
+    let (first, second) = (open(), open());
+    first.opened().await.unwrap();
+    second.opened().await.unwrap();
+    assert_eq!(open().opened().await, Err(Reason::TooMany));
+    // Its place is free again once a connection has ended at the exit.
+    drop(first);
+    while let Err(reason) = open().opened().await {
+        assert_eq!(reason, Reason::TooMany);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -48,7 +48,7 @@ pub enum Inbound {
     Data(Bytes),
     /// The peer has finished, and everything was received.
     Finished,
-    /// The connection was reset.
+    /// The connection was reset, and everything that came before was received.
     Reset(Reason),
     /// Nothing yet.
     Nothing,
@@ -98,11 +98,12 @@ impl Connection {
     }
 
     pub(super) fn inbound(&mut self) -> Inbound {
-        match (self.ended, self.unread.pop()) {
-            (Some(Ended::Reset(reason)), _) => Inbound::Reset(reason),
-            (_, Some(data)) => Inbound::Data(data),
-            (_, None) if self.peer_has_finished => Inbound::Finished,
-            (_, None) => Inbound::Nothing,
+        match (self.unread.pop(), self.ended) {
+            (Some(data), _) => Inbound::Data(data),
+            // What came before a reset is received, as with TCP.
+            (None, _) if self.peer_has_finished => Inbound::Finished,
+            (None, Some(Ended::Reset(reason))) => Inbound::Reset(reason),
+            (None, _) => Inbound::Nothing,
         }
     }
 
@@ -138,10 +139,7 @@ impl Connection {
                     return Err(Violation::TooMuchCredit);
                 }
             }
-            Frame::Reset(reason) => {
-                self.unread.clear();
-                self.ended = Some(Ended::Reset(reason));
-            }
+            Frame::Reset(reason) => self.ended = Some(Ended::Reset(reason)),
             Frame::Closed if self.has_finished && self.peer_has_finished => self.ended = Some(Ended::Closed),
             Frame::Closed => return Err(Violation::ClosedEarly),
         }

@@ -131,8 +131,8 @@ pub struct Relay {
     /// Streams with frames to transmit that are not held, in turn, each once.
     ready: VecDeque<u16>,
     next_serial: u64,
-    /// Sum of all receive windows.
-    windows: u64,
+    /// By how much all receive windows have grown.
+    grown: u64,
 }
 
 impl Relay {
@@ -153,7 +153,7 @@ impl Relay {
                 .collect(),
             ready: VecDeque::new(),
             next_serial: 0,
-            windows: 0,
+            grown: 0,
         }
     }
 
@@ -235,15 +235,15 @@ impl Relay {
 
     /// So many of the received bytes were passed on, which may give the peer credit.
     pub fn read(&mut self, id: ConnectionId, bytes: u64) {
-        let left = BUDGET.saturating_sub(self.windows);
+        let left = BUDGET.saturating_sub(self.grown);
         let Some(connection) = self.connection_mut(id) else {
             return;
         };
-        let before = connection.window.size();
+        let before = connection.window.grown();
         let grant = connection.window.read(bytes, left);
-        let grown = connection.window.size() - before;
+        let more = connection.window.grown() - before;
         let is_wanted = connection.ended.is_none() && !connection.peer_has_finished;
-        self.windows += grown;
+        self.grown += more;
         if let Some(bytes) = grant.filter(|_| is_wanted) {
             self.queue(id.stream, Frame::Credit(bytes));
         }
@@ -255,15 +255,19 @@ impl Relay {
             return;
         };
         let (is_ours, is_done, ended) = (connection.is_ours, connection.is_done(), connection.ended);
-        self.windows = self.windows.saturating_sub(connection.window.size());
+        self.grown = self.grown.saturating_sub(connection.window.grown());
         match (is_ours, ended) {
             (true, Some(_)) => return self.free(id.stream),
             // The peer will answer by CLOSED.
             (true, None) if is_done => {}
-            // The opener has reset it, and waits for the answer.
-            (false, Some(_)) => self.answer(id.stream, Frame::Closed),
+            // The opener has reset it, reads nothing more, and waits for the answer.
+            (false, Some(_)) => {
+                self.drop_queued(id.stream);
+                self.queue(id.stream, Frame::Closed);
+            }
             (false, None) if is_done => self.queue(id.stream, Frame::Closed),
-            (_, None) => self.answer(id.stream, Frame::Reset(reason)),
+            // The peer reads what was sent before.
+            (_, None) => self.queue(id.stream, Frame::Reset(reason)),
         }
         self.stream_mut(id.stream).usage = Use::GivenUp;
     }
@@ -341,30 +345,20 @@ impl Relay {
         let serial = self.next_serial;
         self.next_serial += 1;
         let connection = Connection::new(serial, is_ours);
-        self.windows += connection.window.size();
         self.stream_mut(stream).usage = Use::Open(Box::new(connection));
         ConnectionId { stream, serial }
     }
 
     /// A stream of this end has no connection any more. What is queued belongs to the former one, and the peer has ended that.
     fn free(&mut self, stream: u16) {
-        self.drop_queued(stream, |_| false);
+        self.drop_queued(stream);
         self.stream_mut(stream).usage = Use::Idle;
         self.free.insert(stream);
     }
 
-    /// Ends a connection early. What is queued need not be transmitted, except its OPEN.
-    fn answer(&mut self, stream: u16, last: Frame) {
-        self.drop_queued(stream, |frame| matches!(frame, Frame::Open(_)));
-        self.queue(stream, last);
-    }
-
-    fn drop_queued(&mut self, stream: u16, keeps: impl FnMut(&Frame) -> bool) {
-        let queue = &mut self.stream_mut(stream).queue;
-        queue.retain(keeps);
-        if queue.is_empty() {
-            self.ready.retain(|ready| *ready != stream);
-        }
+    fn drop_queued(&mut self, stream: u16) {
+        self.stream_mut(stream).queue = Queue::default();
+        self.ready.retain(|ready| *ready != stream);
     }
 
     fn queue(&mut self, stream: u16, frame: Frame) {

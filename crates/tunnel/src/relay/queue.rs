@@ -52,12 +52,6 @@ impl Queue {
         self.frames.is_empty() && self.joined.is_empty()
     }
 
-    /// Drops all frames but those that `keeps`.
-    pub(super) fn retain(&mut self, keeps: impl FnMut(&Frame) -> bool) {
-        self.complete();
-        self.frames.retain(keeps);
-    }
-
     /// Number of messages that wait.
     #[cfg(test)]
     pub(super) fn messages(&self) -> usize {

@@ -39,8 +39,15 @@ impl Unread {
         self.pieces.pop_front()
     }
 
-    pub(super) fn clear(&mut self) {
-        *self = Self::default();
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> u64 {
+        let pieces: usize = self.pieces.iter().map(Bytes::len).sum();
+        (pieces + self.joined.len()) as u64
+    }
+
+    #[cfg(test)]
+    pub(super) fn messages(&self) -> usize {
+        self.pieces.len() + usize::from(!self.joined.is_empty())
     }
 
     fn complete(&mut self) {
