@@ -51,12 +51,22 @@ pub fn usable_addresses() -> io::Result<Vec<IpAddr>> {
 ///
 /// The system does not list its interfaces.
 pub fn is_host_address(address: IpAddr) -> io::Result<bool> {
-    if UdpSocket::bind((address, 0)).is_ok() {
+    if address.is_loopback() || address.is_unspecified() {
+        return Ok(true);
+    }
+    if !binds_foreign(address) && UdpSocket::bind((address, 0)).is_ok() {
         return Ok(true);
     }
     // An IPv6 address cannot be bound while the system looks for duplicates of it.
     let interfaces = if_addrs::get_if_addrs()?;
     Ok(interfaces.iter().any(|interface| interface.ip() == address))
+}
+
+/// Whether Linux permits to bind sockets to addresses that the host does not have, as for load balancers.
+fn binds_foreign(address: IpAddr) -> bool {
+    let version = if address.is_ipv4() { "ipv4" } else { "ipv6" };
+    let setting = fs::read_to_string(format!("/proc/sys/net/{version}/ip_nonlocal_bind"));
+    setting.is_ok_and(|setting| setting.trim() != "0")
 }
 
 /// The smallest and the largest MTU of the interfaces that have `addresses`, in bytes of IP; `None` if the system does
