@@ -200,15 +200,16 @@ fn length(frame: &Frame) -> u64 {
     frame.length() as u64
 }
 
-/// Bytes of a download in 2,000 rounds, beside an upload on the same connection or alone.
+/// Bytes of a download in 1,000 rounds, alone or beside an upload on the same connection that has lasted for 2,000.
 fn download(with_upload: bool) -> u64 {
     let mut pair = Pair::new();
     let [ours, theirs] = pair.connect();
     let (mut line, mut downloaded) = (Line { sent: [0; 2] }, 0);
-    for _ in 0..2_000 {
+    for round in 0..3_000 {
+        let is_wanted = [with_upload, round >= 2_000];
         for (end, id) in [(0, ours), (1, theirs)] {
             while let Outbound::Room(room) = pair.ends[end].outbound(id)
-                && (end == 1 || with_upload)
+                && is_wanted[end]
             {
                 pair.ends[end].send(id, Bytes::from(vec![7; room as usize]));
             }
@@ -228,8 +229,8 @@ fn download(with_upload: bool) -> u64 {
 #[test]
 fn upload_does_not_stop_the_download_of_its_connection() {
     let (alone, beside) = (download(false), download(true));
-    assert!(alone > 1_900 * Line::RATE, "{alone}");
-    assert!(beside > 1_800 * Line::RATE, "{beside} instead of {alone}");
+    assert!(alone > 950 * Line::RATE, "{alone}");
+    assert!(beside > 900 * Line::RATE, "{beside} instead of {alone}");
 }
 
 #[test]
