@@ -189,10 +189,15 @@ async fn program_with_an_endless_head_is_told() {
 async fn host_of_the_far_side_is_out_of_reach_by_default() {
     let pair = Pair::start(Reach::Others).await;
     let port = echo().await.port();
-    let mut hosts = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"].map(str::to_owned).to_vec();
+    let mut hosts = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"]
+        .map(str::to_owned)
+        .to_vec();
     let own = anabranch::io::usable_addresses().unwrap().into_iter();
     let before = hosts.len();
-    hosts.extend(own.filter(|ip| !ip.is_loopback()).map(|ip| anabranch_tunnel::Host::Address(ip).to_string()));
+    hosts.extend(
+        own.filter(|ip| !ip.is_loopback())
+            .map(|ip| anabranch_tunnel::Host::Address(ip).to_string()),
+    );
     if hosts.len() == before {
         assert!(std::env::var_os("CI").is_none(), "this test needs a network");
         eprintln!("skipped in part: this host has loopback addresses only");
@@ -269,7 +274,10 @@ async fn answer_before_a_reset_reaches_the_program() {
         // The writer was told.
         Ok(_) => upload.await.unwrap().unwrap_err(),
     };
-    let kinds = [std::io::ErrorKind::ConnectionReset, std::io::ErrorKind::BrokenPipe];
+    let kinds = [
+        std::io::ErrorKind::ConnectionReset,
+        std::io::ErrorKind::BrokenPipe,
+    ];
     assert!(kinds.contains(&error.kind()), "{error}");
 }
 

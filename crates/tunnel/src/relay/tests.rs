@@ -182,7 +182,10 @@ impl Line {
             pair.ends[end].handle_unsent(stream, unsent);
         }
         self.sent[end] += Self::RATE;
-        while let Some(first) = pair.flying[end].get(&stream).and_then(VecDeque::front).map(length)
+        while let Some(first) = pair.flying[end]
+            .get(&stream)
+            .and_then(VecDeque::front)
+            .map(length)
             && first <= self.sent[end]
         {
             self.sent[end] -= first;
@@ -675,7 +678,11 @@ fn assert_memory(relay: &Relay) {
     // OPEN or OPENED, credit, FINISHED and the answer; of two data frames, one has 1,024 bytes at least.
     const MOST_MESSAGES: usize = 5 + 2 * (192 << 10) / 1_024;
     for stream in &relay.streams {
-        assert!(stream.queue.messages() <= MOST_MESSAGES, "{}", stream.queue.messages());
+        assert!(
+            stream.queue.messages() <= MOST_MESSAGES,
+            "{}",
+            stream.queue.messages()
+        );
         if let Use::Open(connection) = &stream.usage {
             let window = INITIAL_WINDOW + connection.window.grown();
             // A frame was taken, and not read yet.
