@@ -25,6 +25,10 @@ pub(super) async fn carry(
         // It ends with the tunnel.
         tokio::spawn(async move { exit.serve(incoming).await });
     };
+    if !tunnel.is_tunnel() {
+        // It is never listed, and takes no other one's place.
+        return tunnel.run(serve).await;
+    }
     let number = shared.state.add(peer, &tunnel);
     let _listed = Listed {
         state: &shared.state,

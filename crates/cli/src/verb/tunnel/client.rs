@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anabranch::{ConnectError, Endpoint, PolicyRecipe};
 use anabranch_tunnel::{End, Role, association_config};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::Shared;
 use super::carry::carry;
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Pause before the second attempt; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
-/// Longest pause between attempts.
+/// Longest pause between attempts. A tunnel that has lasted as long is worth another attempt soon.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
 /// Keeps a tunnel to `peer` up until dropped.
@@ -37,15 +37,19 @@ pub(super) async fn run(shared: Shared, peer: usize) -> Infallible {
         shared: &shared,
         warned: BTreeSet::new(),
     };
-    let (mut pause, mut last) = (FIRST_PAUSE, String::new());
+    let (mut pauses, mut last) = (Pauses(FIRST_PAUSE), String::new());
     loop {
-        let message = match caller.attempt().await {
-            Ok(end) => {
-                (pause, last) = (FIRST_PAUSE, String::new());
-                end.to_string()
+        let (message, lasted) = match caller.attempt().await {
+            Ok((end, lasted)) => {
+                if end != End::NoTunnel {
+                    // That it was up was told, too.
+                    last.clear();
+                }
+                (end.to_string(), lasted)
             }
-            Err(failure) => failure.to_string(),
+            Err(failure) => (failure.to_string(), Duration::ZERO),
         };
+        let pause = pauses.after(lasted);
         // The same message every few seconds says nothing new.
         if message != last {
             shared.reporter.report(&Event::TunnelDown {
@@ -56,7 +60,22 @@ pub(super) async fn run(shared: Shared, peer: usize) -> Infallible {
         }
         last = message;
         sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Pauses between attempts. Has the next one.
+#[derive(Debug)]
+struct Pauses(Duration);
+
+impl Pauses {
+    /// The pause after a tunnel that has lasted for some time.
+    fn after(&mut self, lasted: Duration) -> Duration {
+        if lasted >= LONGEST_PAUSE {
+            self.0 = FIRST_PAUSE;
+        }
+        let pause = self.0;
+        self.0 = (pause * 2).min(LONGEST_PAUSE);
+        pause
     }
 }
 
@@ -69,8 +88,8 @@ struct Caller<'s> {
 }
 
 impl Caller<'_> {
-    /// Sets up a tunnel, and returns how it has ended.
-    async fn attempt(&mut self) -> Result<End, Failure> {
+    /// Sets up a tunnel, and returns how it has ended, and how long it lasted.
+    async fn attempt(&mut self) -> Result<(End, Duration), Failure> {
         let addresses = PeerAddresses {
             key: None,
             hosts: self.peer.endpoints.clone(),
@@ -103,7 +122,7 @@ impl Caller<'_> {
         &mut self,
         endpoint: &Endpoint,
         remotes: &[SocketAddr],
-    ) -> Result<End, Failure> {
+    ) -> Result<(End, Duration), Failure> {
         let connected = endpoint.connect(remotes).await;
         let association = connected.map_err(|error| Failure::Work(self.explain(&error, &named(remotes))))?;
         let association = Guarded(association);
@@ -116,7 +135,9 @@ impl Caller<'_> {
         };
         let shared = self.shared;
         let meanwhile = following.run(|text| shared.warn(text));
-        Ok(carry(shared, (self.place, Role::Client), association, meanwhile).await)
+        let begun = Instant::now();
+        let end = carry(shared, (self.place, Role::Client), association, meanwhile).await;
+        Ok((end, begun.elapsed()))
     }
 
     fn warn(&mut self, text: String) {
@@ -144,5 +165,19 @@ impl Caller<'_> {
             ),
             error => format!("{peer}: {error}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tunnel_that_ends_at_once_is_set_up_less_and_less_often() {
+        let mut pauses = Pauses(FIRST_PAUSE);
+        let short = LONGEST_PAUSE - Duration::from_millis(1);
+        let seconds: Vec<f64> = (0..7).map(|_| pauses.after(short).as_secs_f64()).collect();
+        assert_eq!(seconds, [0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0]);
+        assert_eq!(pauses.after(LONGEST_PAUSE), FIRST_PAUSE);
     }
 }
