@@ -24,6 +24,7 @@ use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::task::JoinSet;
 
 use self::config::Config;
@@ -80,12 +81,26 @@ async fn up(config: Config, reporter: &Arc<dyn Reporter>) -> Result<(), Failure>
     for text in shared.config.warnings.iter().chain(&keys::key_log_warning()) {
         shared.warn(text);
     }
+    raise_open_files();
     let mut parts = JoinSet::new();
     let result = interrupt.or(all_parts(&shared, &mut parts)).await;
     // What is dropped tells its peer by an ABORT, which the endpoints send before they are closed.
     parts.shutdown().await;
     shared.state.close_endpoints().await;
     result.map(|never| match never {})
+}
+
+/// Permits as many open files as the system does: each connection is one, and many systems begin with 1,024.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    // Without it, fewer connections are possible.
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            ..limit
+        },
+    );
 }
 
 /// Starts everything, and waits for the first part that fails.
