@@ -70,15 +70,7 @@ impl Config {
     pub(crate) fn load(file: &Path) -> Result<Self, ConfigError> {
         let text = fs::read_to_string(file)
             .map_err(|error| ConfigError::new(file, None, format!("cannot read it: {error}")))?;
-        let mut config = Self::parse(file, &text)?;
-        if is_readable_by_others(file) {
-            let text = format!(
-                "other users can read {}; `chmod 600` it, for it has a private key",
-                file.display()
-            );
-            config.warnings.push(text);
-        }
-        Ok(config)
+        Self::parse(file, &text)
     }
 
     pub(crate) fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
@@ -107,13 +99,18 @@ impl Config {
         let exposed = entrances
             .iter()
             .filter(|entrance| !entrance.listen.ip().is_loopback());
-        let warnings = exposed.map(|entrance| {
+        let exposed = exposed.map(|entrance| {
             let listen = entrance.listen;
             format!("who can reach {listen} can use the tunnel: nobody is asked who he is there")
         });
+        let holder = interface.key_file.as_deref().unwrap_or(file);
+        let readable = is_readable_by_others(holder).then(|| {
+            let holder = holder.display();
+            format!("other users can read {holder}; `chmod 600` it, for it has a private key")
+        });
         Ok(Self {
             file: file.to_owned(),
-            warnings: warnings.collect(),
+            warnings: exposed.chain(readable).collect(),
             key: interface.key,
             listen: interface.listen,
             paths: interface.paths,
@@ -134,6 +131,8 @@ impl Config {
 /// The section of this host.
 struct Interface {
     key: PrivateKey,
+    /// The file that holds the key, unless that is the configuration.
+    key_file: Option<PathBuf>,
     listen: Option<Listen>,
     paths: Option<Origins>,
     /// Line of the last `Path`.
@@ -175,13 +174,17 @@ impl Reader<'_> {
 
     fn interface(&self) -> Result<Interface, ConfigError> {
         let (mut key, mut listen, mut paths) = (None, None, String::new());
-        let (mut entrances, mut path_line) = (Vec::new(), 0);
+        let (mut entrances, mut path_line, mut key_file) = (Vec::new(), 0, None);
         for entry in &self.section.entries {
             let text = entry.value.as_str();
             let wrong = |error: String| self.error_at(entry, error);
             match entry.key.to_ascii_lowercase().as_str() {
                 "privatekey" => self.once(&mut key, entry, keys::parse(text).map_err(wrong)?)?,
-                "privatekeyfile" => self.once(&mut key, entry, self.key_file(text).map_err(wrong)?)?,
+                "privatekeyfile" => {
+                    let named = self.beside(text);
+                    self.once(&mut key, entry, read_key(&named).map_err(wrong)?)?;
+                    key_file = Some(named);
+                }
                 "listen" => self.once(&mut listen, entry, parse_listening(text).map_err(wrong)?)?,
                 "path" => {
                     path_line = entry.line;
@@ -208,6 +211,7 @@ impl Reader<'_> {
         };
         Ok(Interface {
             key: key.ok_or_else(|| self.error("there is no PrivateKey; `anabranch genkey` makes keys"))?,
+            key_file,
             listen,
             paths,
             path_line,
@@ -218,8 +222,7 @@ impl Reader<'_> {
     fn peer(&self, place: usize) -> Result<PeerSection, ConfigError> {
         let (mut key, mut name) = (None, None);
         let mut endpoints: Vec<PeerAddress> = Vec::new();
-        let mut allowed: Option<Vec<Rule>> = None;
-        let (mut forwards, mut allows_default) = (Vec::new(), None);
+        let (mut forwards, mut allowed) = (Vec::new(), Vec::new());
         for entry in &self.section.entries {
             let text = entry.value.as_str();
             let wrong = |error: String| self.error_at(entry, error);
@@ -227,29 +230,23 @@ impl Reader<'_> {
                 "publickey" => self.once(&mut key, entry, parse_key(text).map_err(wrong)?)?,
                 "name" => self.once(&mut name, entry, text.to_owned())?,
                 "endpoint" => endpoints.extend(parse_endpoints(text).map_err(wrong)?),
-                "allow" if text == "nothing" => drop(allowed.get_or_insert_default()),
-                "allow" if text == "others" => self.once(&mut allows_default, entry, ())?,
-                "allow" => {
-                    for rule in text.split(',') {
-                        let rule = rule.trim().parse::<Rule>();
-                        let hint = "`others` and `nothing` are possible too";
-                        let rule = rule.map_err(|error| wrong(format!("{error}; {hint}")))?;
-                        allowed.get_or_insert_default().push(rule);
-                    }
-                }
+                "allow" => allowed.extend(parse_allowed(text).map_err(wrong)?),
                 "forward" => forwards.push(parse_forward(text).map_err(wrong)?),
                 _ => return Err(self.unknown(entry, "Peer", "PublicKey, Name, Endpoint, Allow and Forward")),
             }
         }
-        let reach = match (allows_default, allowed) {
-            (Some(()), Some(_)) => {
-                return Err(self.error("Allow has `others` and something else; write one or the other"));
-            }
-            (None, Some(rules)) => Reach::Only(rules),
-            (Some(()), None) => Reach::Others,
+        let rules: Vec<Rule> = allowed.iter().filter_map(|allowed| allowed.rule()).collect();
+        let reach = match &allowed[..] {
             // A server is there to be used; a client is not.
-            (None, None) if endpoints.is_empty() => Reach::Others,
-            (None, None) => Reach::Only(Vec::new()),
+            [] if endpoints.is_empty() => Reach::Others,
+            [Allowed::Others] => Reach::Others,
+            [] | [Allowed::Nothing] => Reach::Only(Vec::new()),
+            all if rules.len() == all.len() => Reach::Only(rules),
+            _ => {
+                return Err(
+                    self.error("Allow has `others` or `nothing` and something else; write one or the other")
+                );
+            }
         };
         let no_key = || self.error("there is no PublicKey; `anabranch pubkey` prints that of a private key");
         let key: PublicKey = key.ok_or_else(no_key)?;
@@ -269,13 +266,51 @@ impl Reader<'_> {
         self.error_at(entry, format!("[{section}] has no such key; it has {known}"))
     }
 
-    /// The key in a file, which is relative to the folder of the configuration.
-    fn key_file(&self, name: &str) -> Result<PrivateKey, String> {
-        let folder = self.file.parent().unwrap_or_else(|| Path::new(""));
-        let file = folder.join(name);
-        let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        keys::parse(&text).map_err(|error| format!("{}: {error}", file.display()))
+    /// The file of this name, which is relative to the folder of the configuration.
+    fn beside(&self, name: &str) -> PathBuf {
+        self.file.parent().unwrap_or_else(|| Path::new("")).join(name)
     }
+}
+
+fn read_key(file: &Path) -> Result<PrivateKey, String> {
+    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    keys::parse(&text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// One value of `Allow`.
+#[derive(Clone, Copy)]
+enum Allowed {
+    Others,
+    Nothing,
+    Network(Rule),
+}
+
+impl Allowed {
+    const fn rule(self) -> Option<Rule> {
+        match self {
+            Self::Network(rule) => Some(rule),
+            Self::Others | Self::Nothing => None,
+        }
+    }
+}
+
+/// `others`, `nothing`, or networks.
+fn parse_allowed(text: &str) -> Result<Vec<Allowed>, String> {
+    match text {
+        "others" => return Ok(vec![Allowed::Others]),
+        "nothing" => return Ok(vec![Allowed::Nothing]),
+        _ => {}
+    }
+    let rules = text.split(',').map(|part| match part.trim() {
+        word @ ("others" | "nothing") => {
+            Err(format!("`{word}` has networks beside it; write one or the other"))
+        }
+        part => part
+            .parse()
+            .map(Allowed::Network)
+            .map_err(|error| format!("{error}; or `others` or `nothing` alone")),
+    });
+    rules.collect()
 }
 
 /// `PORT`, or addresses as `--listen` of other verbs takes them.

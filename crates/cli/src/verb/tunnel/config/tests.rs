@@ -139,6 +139,27 @@ fn wrong_values_are_refused_with_what_to_write() {
     assert_refused(&interface.repeat(2), "t.conf:3: ", "one only");
 }
 
+/// The file that others must not read is the one with the key.
+#[test]
+fn permissions_of_the_file_with_the_key_are_checked() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let (file, key) = (folder.path().join("t.conf"), folder.path().join("key"));
+    let [own, peer, _] = keys();
+    let write = |file: &Path, text: String, mode: u32| {
+        fs::write(file, text).unwrap();
+        fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let peer = peer.public_key();
+    let text = format!("[Interface]\nPrivateKeyFile = key\nListen = 9899\n[Peer]\nPublicKey = {peer}\n");
+    write(&file, text, 0o644);
+    write(&key, own.to_base64(), 0o600);
+    assert_eq!(Config::load(&file).unwrap().warnings, [""; 0]);
+    write(&key, own.to_base64(), 0o640);
+    let warnings = Config::load(&file).unwrap().warnings;
+    assert!(warnings[0].contains("/key; `chmod 600` it"), "{warnings:?}");
+}
+
 #[test]
 fn peers_that_do_not_fit_are_refused() {
     let [own, peer, other] = keys();
@@ -158,6 +179,16 @@ fn peers_that_do_not_fit_are_refused() {
         (
             format!("{server}Allow = others\nAllow = ::/0\n"),
             "t.conf:4: ",
+            "one or the other",
+        ),
+        (
+            format!("{server}Allow = nothing\nAllow = 10.0.0.0/8\n"),
+            "t.conf:4: ",
+            "one or the other",
+        ),
+        (
+            format!("{server}Allow = others, 10.0.0.0/8\n"),
+            "t.conf:6: Allow: ",
             "one or the other",
         ),
         (
