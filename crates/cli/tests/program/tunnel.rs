@@ -396,6 +396,23 @@ fn end_of_the_client_resets_downloads() {
     }
 }
 
+/// A client that has lost its association without a word sets up another one, and those before must not add up.
+#[test]
+fn ninth_tunnel_of_a_key_ends_the_oldest() {
+    let mut tunnel = Tunnel::start(LOOPBACK);
+    let file = PathBuf::from(tunnel.file("client.conf"));
+    let _others = [2, 3, 4, 5, 6, 7, 8, 9].map(|number| {
+        let copy = file.with_file_name(format!("client{number}.conf"));
+        fs::copy(&file, &copy).unwrap();
+        let mut client = start(&copy);
+        event(&mut client, "tunnel-up");
+        client
+    });
+    let down = event(&mut tunnel.client, "tunnel-down");
+    let message = down["message"].as_str().unwrap();
+    assert!(message.contains("replaced by a newer tunnel"), "{message}");
+}
+
 #[test]
 fn program_does_not_notice_that_the_server_was_killed_before() {
     let mut tunnel = Tunnel::start(LOOPBACK);
@@ -467,6 +484,16 @@ fn init_writes_private_files_and_overwrites_none() {
     }
     let before = fs::read(&files[1]).unwrap();
     fs::remove_file(&files[0]).unwrap();
+    let elsewhere = folder.path().join("elsewhere");
+    let unnamed = run(&["tunnel", "init", elsewhere.to_str().unwrap()]);
+    let told = String::from_utf8(unnamed.stderr).unwrap();
+    let written = fs::read_to_string(elsewhere.join("client.conf")).unwrap();
+    let endpoints: Vec<&str> = written
+        .lines()
+        .filter_map(|line| line.strip_prefix("Endpoint = "))
+        .collect();
+    assert!(!endpoints.is_empty() && told.contains("give --server"), "{told}");
+    assert!(endpoints.iter().all(|endpoint| told.contains(endpoint)), "{told}");
     let again = run(&["tunnel", "init", files[0].parent().unwrap().to_str().unwrap()]);
     let error = String::from_utf8(again.stderr).unwrap();
     assert!(

@@ -8,11 +8,12 @@ use std::path::Path;
 
 use anabranch::PrivateKey;
 use anabranch::io::expand_wildcard;
+use anabranch_types::AddressScope;
 
 use crate::arguments::TunnelInitArguments;
 use crate::failure::Failure;
 use crate::known_peers::create_private;
-use crate::output::print;
+use crate::output::{print, remark};
 use crate::parse::PeerAddress;
 
 /// Default port, as that of other verbs.
@@ -54,6 +55,9 @@ pub(super) fn run(arguments: &TunnelInitArguments) -> Result<(), Failure> {
     for (file, text) in files.iter().zip(&texts) {
         write_private(file, text).map_err(failure)?;
     }
+    if arguments.server.is_empty() {
+        remark(format_args!("{}", told_of(&endpoints)));
+    }
     let [server, client] = files.each_ref().map(|file| file.display());
     print(format!(
         "wrote {server} and {client}, each with its private key; copy one of them to the other host, and delete it here\n\
@@ -62,6 +66,23 @@ pub(super) fn run(arguments: &TunnelInitArguments) -> Result<(), Failure> {
          then programs of the client use SOCKS5 at 127.0.0.1:1080 or HTTP CONNECT at 127.0.0.1:8118:\n\
          \x20 curl --proxy socks5h://127.0.0.1:1080 https://example.org/\n"
     ))
+}
+
+/// What a user is told who has not named addresses of the server.
+fn told_of(endpoints: &[PeerAddress]) -> String {
+    let names: Vec<String> = endpoints.iter().map(ToString::to_string).collect();
+    let is_public = |endpoint: &PeerAddress| {
+        let address = endpoint.host.parse().ok();
+        address.is_some_and(|ip| AddressScope::of(ip) == AddressScope::Global)
+    };
+    let warning = match endpoints.iter().any(is_public) {
+        true => "",
+        false => "warning: none of them can be reached from the Internet. ",
+    };
+    format!(
+        "{warning}the client will connect to the addresses of this host: {}; if it cannot reach them, remove the files and give --server",
+        names.join(", ")
+    )
 }
 
 /// The addresses of this host, which `init` then takes for the server.
@@ -141,6 +162,26 @@ fn write_private(file: &Path, text: &str) -> io::Result<()> {
 mod tests {
     use super::super::config::Config;
     use super::*;
+
+    #[test]
+    fn addresses_that_were_not_named_are_told() {
+        let endpoints = |hosts: &[&str]| -> Vec<PeerAddress> {
+            let named = hosts.iter().map(|host| PeerAddress {
+                host: (*host).to_owned(),
+                port: PORT,
+            });
+            named.collect()
+        };
+        let private = told_of(&endpoints(&["10.0.0.1", "fd00::1"]));
+        assert!(
+            private.starts_with("warning: ")
+                && private.contains("10.0.0.1:9899")
+                && private.contains("--server"),
+            "{private}"
+        );
+        let public = told_of(&endpoints(&["10.0.0.1", "192.0.2.1"]));
+        assert!(public.starts_with("the client will connect to"), "{public}");
+    }
 
     #[test]
     fn both_files_know_each_other() {
