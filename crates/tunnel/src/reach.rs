@@ -66,9 +66,8 @@ impl Reach {
 /// The IPv4 address to which a translator of NAT64 (RFC 6052 §2.1) or a relay of 6to4 (RFC 3056 §2) passes packets for `ip`.
 fn embedded(ip: IpAddr) -> Option<IpAddr> {
     let IpAddr::V6(ip) = ip else { return None };
-    let (high, low) = match ip.segments() {
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => (high, low),
-        _ => return None,
+    let ([0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..]) = ip.segments() else {
+        return None;
     };
     Some(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)).into())
 }

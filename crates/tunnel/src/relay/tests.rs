@@ -676,10 +676,10 @@ fn any_frame(rng: &mut Rng) -> (u16, Frame) {
 /// What waits at a stream and what is unread have few messages, and no more bytes than the windows.
 fn assert_memory(relay: &Relay) {
     // OPEN or OPENED, credit, FINISHED and the answer; of two data frames, one has 1,024 bytes at least.
-    const MOST_MESSAGES: usize = 5 + 2 * (192 << 10) / 1_024;
+    const MAX_MESSAGES: usize = 5 + 2 * (192 << 10) / 1_024;
     for stream in &relay.streams {
         assert!(
-            stream.queue.messages() <= MOST_MESSAGES,
+            stream.queue.messages() <= MAX_MESSAGES,
             "{}",
             stream.queue.messages()
         );

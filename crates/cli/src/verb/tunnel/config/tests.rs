@@ -177,21 +177,6 @@ fn peers_that_do_not_fit_are_refused() {
             "10.0.0.0/8",
         ),
         (
-            format!("{server}Allow = others\nAllow = ::/0\n"),
-            "t.conf:4: ",
-            "one or the other",
-        ),
-        (
-            format!("{server}Allow = nothing\nAllow = 10.0.0.0/8\n"),
-            "t.conf:4: ",
-            "one or the other",
-        ),
-        (
-            format!("{server}Allow = others, 10.0.0.0/8\n"),
-            "t.conf:6: Allow: ",
-            "one or the other",
-        ),
-        (
             format!("{server}Endpoint = {peer}@192.0.2.1\n"),
             "t.conf:6: Endpoint: ",
             "alone",
@@ -227,4 +212,19 @@ fn peers_that_do_not_fit_are_refused() {
     }
     let ours = format!("{listening}[Peer]\nPublicKey = {}\n", own.public_key());
     assert_refused(&ours, "t.conf:4: ", "that of the other end");
+}
+
+#[test]
+fn allow_of_two_kinds_is_refused() {
+    let [own, peer, _] = keys();
+    let (own, peer) = (own.to_base64(), peer.public_key());
+    let server = format!("[Interface]\nPrivateKey = {own}\nListen = 9899\n[Peer]\nPublicKey = {peer}\n");
+    for (lines, place) in [
+        ("Allow = others\nAllow = ::/0\n", "t.conf:4: "),
+        ("Allow = nothing\nAllow = 10.0.0.0/8\n", "t.conf:4: "),
+        ("Allow = others\nAllow = nothing\n", "t.conf:4: "),
+        ("Allow = others, 10.0.0.0/8\n", "t.conf:6: Allow: "),
+    ] {
+        assert_refused(&format!("{server}{lines}"), place, "one or the other");
+    }
 }
