@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::Association;
 use crate::on_demand::{Idle, OnDemand};
 use crate::path::PathEvent;
-use crate::reconfig::Reconfiguration;
+use crate::reconfig::{Reconfiguration, may_join};
 use crate::send::{Abandoned, Sender};
 
 /// A notification for the application.
@@ -205,6 +205,22 @@ impl Events {
     pub(crate) fn has_reset(&self) -> bool {
         let mut events = self.queue.0.iter();
         events.any(|event| matches!(event, Event::InboundReset { .. } | Event::AssociationReset))
+    }
+
+    /// Reports a reset of inbound streams. If the application has not taken the event of an earlier reset, the streams join it if they can
+    /// (a single list waits, since it may be long); returns whether the reset is reported.
+    pub(crate) fn push_inbound_reset(&mut self, more: &[StreamId]) -> bool {
+        let mut events = self.queue.active_mut().into_iter().flat_map(|queue| &mut queue.0);
+        let earlier =
+            events.find(|event| matches!(event, Event::InboundReset { .. } | Event::AssociationReset));
+        match earlier {
+            None => self.push(Event::InboundReset {
+                streams: more.to_vec(),
+            }),
+            Some(Event::InboundReset { streams }) if may_join(streams, more) => streams.extend(more),
+            Some(_) => return false,
+        }
+        true
     }
 
     fn is_full(&self) -> bool {

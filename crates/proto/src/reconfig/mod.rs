@@ -26,6 +26,7 @@ use thiserror::Error;
 use self::combination::{Combination, Request};
 use self::requester::Requester;
 use self::responder::Responder;
+pub(crate) use self::responder::may_join;
 use crate::association::Events;
 use crate::config::AssociationConfig;
 use crate::path::PathSet;
@@ -144,7 +145,6 @@ impl Reconfig {
             self.requester.on_response(&response, parts, now);
         }
         let has_requests = !combination.requests().is_empty();
-        self.responder.begin(&combination);
         for request in combination.requests() {
             if let Request::ResetOutgoing { response, .. } = request {
                 let parts = (&mut *transfer, &mut *events);

@@ -3,12 +3,13 @@
 //! A reset of inbound streams waits until all data that the peer sent before has arrived, and the application has received it, so that
 //! [`Event::InboundReset`] lies between the messages before and after.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use anabranch_types::{PathId, ReConfigNumber, StreamId, Tsn, UnwrappedTsn};
 use anabranch_wire::{OutboundReConfig, PacketBuilder, ReConfigResult};
 
-use super::combination::{Combination, Request};
+use super::combination::Request;
 use super::requester::Requester;
 use super::{Limits, MAX_LISTED, Reconfiguration};
 use crate::association::{Event, Events};
@@ -16,19 +17,35 @@ use crate::path::PathSet;
 use crate::send::HoldId;
 use crate::transfer::Transfer;
 
+/// Answers that are kept for requests that the peer repeats. A peer has one request in flight (RFC 6525 §5.1.1), but pion sends one for
+/// each stream that it closes, all at once.
+const MAX_ANSWERS: usize = 16;
+
 /// The answer to a request.
 #[derive(Clone, Copy, Debug)]
 struct Answer {
     number: ReConfigNumber,
     result: ReConfigResult,
     next: Option<(Tsn, Tsn)>,
+    is_due: bool,
+}
+
+impl Answer {
+    const fn new(number: ReConfigNumber, result: ReConfigResult) -> Self {
+        Self {
+            number,
+            result,
+            next: None,
+            is_due: true,
+        }
+    }
 }
 
 /// A request that waits for data.
 #[derive(Debug)]
 enum Deferred {
     ResetInbound {
-        number: ReConfigNumber,
+        numbers: Vec<ReConfigNumber>,
         last: UnwrappedTsn,
         streams: Vec<StreamId>,
     },
@@ -43,7 +60,7 @@ enum Deferred {
 pub(super) struct Responder {
     /// The number of the peer's next request.
     expected: ReConfigNumber,
-    /// The answers to the requests of the last chunk that had new ones, at most two.
+    /// The last answers, at most [`MAX_ANSWERS`].
     answers: Vec<Answer>,
     /// Answers to requests that were not processed, at most two; they are not kept.
     refusals: Vec<Answer>,
@@ -73,15 +90,7 @@ impl Responder {
         ReConfigNumber(self.expected.0.wrapping_sub(1))
     }
 
-    /// Forgets the last answers if the chunk has a new request.
-    pub(super) fn begin(&mut self, combination: &Combination) {
-        let mut requests = combination.requests().iter();
-        if requests.any(|request| request.number() == self.expected) {
-            self.answers.clear();
-        }
-    }
-
-    /// Requests an answer on the path of a chunk with requests.
+    /// Requests the answers that are due on the path of a chunk with requests.
     pub(super) fn answer_on(&mut self, path: PathId) {
         self.due = Some(path);
     }
@@ -97,9 +106,9 @@ impl Responder {
     ) {
         let number = request.number();
         if number != self.expected {
-            let is_known = self.answers.iter().any(|answer| answer.number == number);
-            if !is_known {
-                self.refuse(number, ReConfigResult::BadSequenceNumber);
+            match self.answers.iter_mut().find(|answer| answer.number == number) {
+                Some(answer) => answer.is_due = true,
+                None => self.refuse(number, ReConfigResult::BadSequenceNumber),
             }
             return;
         }
@@ -111,22 +120,17 @@ impl Responder {
             return;
         };
         self.expected = number.next();
-        self.answers.push(Answer {
-            number,
-            result,
-            next: None,
-        });
+        if self.answers.len() == MAX_ANSWERS {
+            self.answers.remove(0);
+        }
+        self.answers.push(Answer::new(number, result));
         self.advance(transfer, events);
     }
 
-    /// Answers a request without processing it. A chunk has two answers at most; further requests have to be repeated.
+    /// Answers a request without processing it. Further ones have to be repeated.
     fn refuse(&mut self, number: ReConfigNumber, result: ReConfigResult) {
         if self.refusals.len() < 2 {
-            self.refusals.push(Answer {
-                number,
-                result,
-                next: None,
-            });
+            self.refusals.push(Answer::new(number, result));
         }
     }
 
@@ -153,7 +157,7 @@ impl Responder {
                 streams,
                 ..
             } => Some(self.defer(Deferred::ResetInbound {
-                number: *number,
+                numbers: vec![*number],
                 last: transfer.receiver.nearest(*last),
                 streams: streams.clone(),
             })),
@@ -199,10 +203,26 @@ impl Responder {
 
     //= rfc6525 5.2.2-5
     fn defer(&mut self, request: Deferred) -> ReConfigResult {
-        if self.deferred.is_some() {
-            return ReConfigResult::RequestInProgress;
+        match (&mut self.deferred, request) {
+            (None, request) => self.deferred = Some(request),
+            (
+                Some(Deferred::ResetInbound {
+                    numbers,
+                    last,
+                    streams,
+                }),
+                Deferred::ResetInbound {
+                    numbers: more,
+                    last: later,
+                    streams: others,
+                },
+            ) if may_join(streams, &others) => {
+                numbers.extend(more);
+                *last = later.max(*last);
+                streams.extend(others);
+            }
+            _ => return ReConfigResult::RequestInProgress,
         }
-        self.deferred = Some(request);
         ReConfigResult::InProgress
     }
 
@@ -211,22 +231,19 @@ impl Responder {
     /// Performs the deferred request if all data before it was received, or sent and acknowledged, and the application has taken the event
     /// of the one before: a list of streams may be long, so a single one waits.
     pub(super) fn advance(&mut self, transfer: &mut Transfer, events: &mut Events) {
-        let (number, next) = match &self.deferred {
+        let (numbers, next) = match &self.deferred {
             None => return,
             Some(Deferred::ResetInbound {
-                number,
+                numbers,
                 last,
                 streams,
-                ..
             }) => {
-                if !transfer.receiver.has_delivered_through(*last) || events.has_reset() {
+                let is_ready = transfer.receiver.has_delivered_through(*last);
+                if !is_ready || !events.push_inbound_reset(streams) {
                     return;
                 }
                 transfer.receiver.reset_streams(streams);
-                events.push(Event::InboundReset {
-                    streams: streams.clone(),
-                });
-                (*number, None)
+                (&numbers[..], None)
             }
             Some(Deferred::ResetAssociation { number, hold }) => {
                 let is_ready = transfer.sender.has_sent_all_on(&[]) && !transfer.sender.has_outstanding();
@@ -240,14 +257,20 @@ impl Responder {
                 transfer.renumber(ours, theirs);
                 transfer.end_hold(*hold, Some(&[]));
                 events.push(Event::AssociationReset);
-                (*number, Some((ours, theirs)))
+                (core::slice::from_ref(number), Some((ours, theirs)))
             }
         };
-        self.deferred = None;
-        if let Some(answer) = self.answers.iter_mut().find(|answer| answer.number == number) {
-            answer.result = ReConfigResult::Performed;
-            answer.next = next;
+        let performed = self
+            .answers
+            .iter_mut()
+            .filter(|answer| numbers.contains(&answer.number));
+        for answer in performed {
+            *answer = Answer {
+                next,
+                ..Answer::new(answer.number, ReConfigResult::Performed)
+            };
         }
+        self.deferred = None;
         self.due = self.due.or_else(|| Some(transfer.receiver.last_data_path()));
     }
 
@@ -261,21 +284,33 @@ impl Responder {
     }
 
     //= rfc6525 5.1.7-5, 5.2.1-2
-    /// Writes the answers that are due, in one chunk.
+    /// Writes the answers that are due, two in a chunk.
     pub(super) fn write(&mut self, packet: &mut PacketBuilder<'_>) {
         if self.due.take().is_none() {
             return;
         }
-        let mut chunk = OutboundReConfig::default();
-        for answer in self.refusals.iter().chain(&self.answers).take(2) {
-            chunk.push_response(answer.number, answer.result, answer.next);
-        }
-        self.refusals.clear();
-        if !chunk.is_empty() {
+        let answers = self.answers.iter_mut().filter(|answer| answer.is_due);
+        let kept = answers.map(|answer| {
+            answer.is_due = false;
+            *answer
+        });
+        let due: Vec<Answer> = self.refusals.drain(..).chain(kept).collect();
+        for pair in due.chunks(2) {
+            let mut chunk = OutboundReConfig::default();
+            for answer in pair {
+                chunk.push_response(answer.number, answer.result, answer.next);
+            }
             // What does not fit is lost, as in the network: the peer repeats its request.
             let _ = packet.push(&chunk);
         }
     }
+}
+
+/// Whether two resets of these streams are one: none is reset twice or meant by an empty list, which means all, and the list stays short.
+pub(crate) fn may_join(streams: &[StreamId], others: &[StreamId]) -> bool {
+    let lists_some = !streams.is_empty() && !others.is_empty();
+    let is_short = streams.len() + others.len() <= MAX_LISTED;
+    lists_some && is_short && others.iter().all(|stream| !streams.contains(stream))
 }
 
 fn exist(streams: &[StreamId], count: u16) -> bool {

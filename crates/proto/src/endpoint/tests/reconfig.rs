@@ -266,6 +266,73 @@ fn inbound_reset_waits_for_data_and_for_the_application() {
     assert_eq!(receive_all(&mut endpoint), 1);
 }
 
+/// A packet that resets each of these streams by a request of its own, after the DATA chunk with this TSN.
+fn resets(tag: VerificationTag, streams: core::ops::Range<u16>, last: Tsn) -> Vec<u8> {
+    packet(tag, |packet| {
+        for stream in streams {
+            let mut reset = OutboundReConfig::default();
+            let number = ReConfigNumber(ONE.0 + u32::from(stream));
+            reset.push_reset_outgoing(number, ReConfigNumber(0), last, &[StreamId(stream)]);
+            packet.push(&reset).expect("a small chunk");
+        }
+    })
+}
+
+/// pion resets each stream that it closes by a request of its own, all at once (RFC 6525 §5.1.1 has one in flight). Of ten that came
+/// before we sent or the application was there, one was performed and two were answered.
+#[test]
+fn streams_that_the_peer_resets_at_once_are_all_reset() {
+    let mut endpoint = endpoint_with(reconfigurable());
+    let tag = accept_reconfiguring_peer(&mut endpoint);
+    let packets = deliver_packet(&mut endpoint, START, peer(2), &resets(tag, 0..10, Tsn(0)));
+    let answer = |at: u32| {
+        format!(
+            "RE-CONFIG [response seq={at} result=1, response seq={} result=1]",
+            at + 1
+        )
+    };
+    assert_eq!(requests(&packets), [1, 3, 5, 7, 9].map(answer));
+    let streams = (0..10).map(StreamId).collect();
+    assert!(events(&mut endpoint).contains(&Event::InboundReset { streams }));
+}
+
+#[test]
+fn streams_that_the_peer_resets_at_once_wait_together_for_data() {
+    let mut endpoint = endpoint_with(reconfigurable());
+    let tag = accept_reconfiguring_peer(&mut endpoint);
+    let packets = deliver_packet(&mut endpoint, START, peer(2), &resets(tag, 0..2, Tsn(1)));
+    let answers = |result| {
+        [format!(
+            "RE-CONFIG [response seq=1 result={result}, response seq=2 result={result}]"
+        )]
+    };
+    assert_eq!(requests(&packets), answers(6));
+    deliver(&mut endpoint, START, peer(2), tag, &numbered(1, 0));
+    assert_eq!(receive_all(&mut endpoint), 1);
+    assert_eq!(requests(&poll_packets(&mut endpoint, START)), answers(1));
+    let streams = vec![FIRST, StreamId(1)];
+    assert!(events(&mut endpoint).contains(&Event::InboundReset { streams }));
+}
+
+/// The application could not tell which of its messages are before the second reset.
+#[test]
+fn second_reset_of_a_stream_waits_until_the_first_is_known() {
+    let mut endpoint = endpoint_with(reconfigurable());
+    let tag = accept_reconfiguring_peer(&mut endpoint);
+    let reset = |number: u32| {
+        let mut reset = OutboundReConfig::default();
+        reset.push_reset_outgoing(ReConfigNumber(number), ReConfigNumber(0), Tsn(0), &[FIRST]);
+        reset
+    };
+    let packets = deliver(&mut endpoint, START, peer(2), tag, &reset(1));
+    assert_eq!(requests(&packets), ["RE-CONFIG [response seq=1 result=1]"]);
+    let packets = deliver(&mut endpoint, START, peer(2), tag, &reset(2));
+    assert_eq!(requests(&packets), ["RE-CONFIG [response seq=2 result=6]"]);
+    events(&mut endpoint);
+    let packets = deliver(&mut endpoint, START, peer(2), tag, &reset(2));
+    assert_eq!(requests(&packets), ["RE-CONFIG [response seq=2 result=1]"]);
+}
+
 //= rfc6525 5.2.1-5
 #[test]
 fn invalid_requests_are_refused() {
