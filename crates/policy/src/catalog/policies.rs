@@ -203,7 +203,7 @@ choices! {
     "both" => Both(rescheduling::ThresholdParameters),
         |parameters| rescheduling::Threshold::new(rescheduling::Watched::Both, parameters),
         "the oldest chunk, when half of either is blocked", "Dreibholz et al. 2010 (GLOBECOM)";
-    "sar-modified" => SarModified(rescheduling::ThresholdParameters), rescheduling::SarModified::new,
+    "sar-modified" => SarModified(rescheduling::SarModifiedParameters), rescheduling::SarModified::new,
         "all chunks of its path below the first gap, when half of either is blocked; no pause", "Sarnow 2017 §6.2.3";
 }
 

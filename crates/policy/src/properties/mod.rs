@@ -34,11 +34,20 @@ const STEPS: u64 = 1_000;
 fn for_all<C: PolicyChoice>(property: impl Fn(&mut C::Policy, &mut C::Policy, &mut Rng)) {
     for algorithm in C::POINT.algorithms {
         let choice = C::named(algorithm.name).expect("the catalog's names are known");
-        for world in 0..WORLDS {
-            let label = format!("{} {}", C::POINT.name, algorithm.name);
-            let mut rng = Seed(world).split(&label).rng();
-            let (mut policy, mut twin): (Box<C::Policy>, _) = (choice.build(), choice.build());
-            property(&mut policy, &mut twin, &mut rng);
-        }
+        for_one(&choice, algorithm.name, &property);
+    }
+}
+
+/// Checks a property of one choice.
+fn for_one<C: PolicyChoice>(
+    choice: &C,
+    name: &str,
+    property: impl Fn(&mut C::Policy, &mut C::Policy, &mut Rng),
+) {
+    for world in 0..WORLDS {
+        let label = format!("{} {name}", C::POINT.name);
+        let mut rng = Seed(world).split(&label).rng();
+        let (mut policy, mut twin): (Box<C::Policy>, _) = (choice.build(), choice.build());
+        property(&mut policy, &mut twin, &mut rng);
     }
 }

@@ -13,7 +13,7 @@ mod sar_modified;
 mod threshold;
 
 pub use none::Never;
-pub use sar_modified::SarModified;
+pub use sar_modified::{SarModified, SarModifiedParameters};
 pub use threshold::{Shares, Threshold, ThresholdParameters, Watched};
 
 #[cfg(test)]

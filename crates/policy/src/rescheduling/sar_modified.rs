@@ -17,11 +17,26 @@
 
 use anabranch_types::Instant;
 
+use super::threshold::{SPLIT, THRESHOLD};
 use super::{Threshold, ThresholdParameters, Watched};
+use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{
     BufferFacts, PathFacts, Policy, Reschedule, RescheduleExtent, ReschedulePenalty, ReschedulingPolicy,
     StuckChunk, path_facts,
 };
+
+/// Parameters of [`SarModified`]: those of `both` that decide whether a buffer is blocked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SarModifiedParameters(ThresholdParameters);
+
+impl Parameters for SarModifiedParameters {
+    const LIST: &'static [Parameter] = &[THRESHOLD, SPLIT];
+
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        let is_listed = Self::LIST.iter().any(|parameter| parameter.name == name);
+        is_listed.then(|| self.0.slot(name)).flatten()
+    }
+}
 
 /// Chunk rescheduling of everything below the first gap.
 #[derive(Debug)]
@@ -32,9 +47,9 @@ pub struct SarModified {
 impl SarModified {
     /// Creates the policy.
     #[must_use]
-    pub const fn new(parameters: ThresholdParameters) -> Self {
+    pub const fn new(parameters: SarModifiedParameters) -> Self {
         Self {
-            threshold: Threshold::new(Watched::Both, parameters),
+            threshold: Threshold::new(Watched::Both, parameters.0),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use anabranch_types::{Instant, PathId};
 
-use super::{SarModified, Shares, Threshold, ThresholdParameters, Watched};
+use super::{SarModified, SarModifiedParameters, Shares, Threshold, ThresholdParameters, Watched};
 use crate::testing::{at, healthy, ms, tsn};
 use crate::{
     BufferFacts, PathFacts, Reschedule, RescheduleExtent, ReschedulePenalty, Rescheduled, ReschedulingPolicy,
@@ -124,7 +124,7 @@ fn a_chunk_of_the_same_path_must_be_old() {
 
 #[test]
 fn sar_modified_moves_all_below_the_gap_without_a_pause() {
-    let mut policy = SarModified::new(ThresholdParameters::default());
+    let mut policy = SarModified::new(SarModifiedParameters::default());
     let mut paths = waiting();
     let rescheduled = policy.reschedule(&paths[0], &STUCK, &buffer(100_000), &paths, at(10));
     let rescheduled = rescheduled.expect("half the send buffer is blocked");

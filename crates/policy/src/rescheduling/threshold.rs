@@ -11,11 +11,11 @@
 //! onto: cwnd not full, not in recovery
 //! blocked = (queued − in flight) of onto
 //! limit   = send buffer, or peer's rwnd + queued on all paths; divided by the number of paths if that buffer is split
-//! blocked ≥ threshold · limit, stuck chunk not rescheduled before,
+//! blocked ≥ threshold · limit, stuck chunk not moved to another path before,
 //! and it is on another path or older than 2 · srtt of onto:
 //!     send it on onto; its old path: blocked for one srtt if in recovery, else cwnd cut
 //!
-//! overdue: stuck chunk never rescheduled, on onto, and older than 2 · srtt + 4 · rttvar of it;
+//! overdue: stuck chunk never rescheduled, on onto, and sent at least 2 · srtt + 4 · rttvar of it ago;
 //! blocked = (queued − in flight) of all paths ≥ threshold · limit:
 //!     send it again on onto, in recovery too; cwnd cut
 //! ```
@@ -23,11 +23,11 @@
 //! Why `overdue`: the chunk is a lost retransmission, or the last of its path. The buffer lets nothing be sent after it that could show
 //! the loss, so that without this rule all paths wait for T3-rtx.
 //!
-//! The old path's T3-rtx timer keeps running for its other chunks. A rescheduled chunk is no RTT sample, and may be
-//! declared lost by later acknowledgements once it is older than 2 · srtt, even where retransmissions may not (`fr-once` =
-//! `always`).
+//! The old path's T3-rtx timer keeps running for its other chunks. A rescheduled chunk is no RTT sample. One that was moved to
+//! another path may be declared lost by later acknowledgements once it is older than 2 · srtt, even where retransmissions
+//! may not (`fr-once` = `always`).
 //!
-//! Deviations: only the core knows whether a path is paused already, and does not penalize it again. The acknowledgement
+//! Deviations: `overdue` is ours (ADR 0143). Only the core knows whether a path is paused already, and does not penalize it again. The acknowledgement
 //! of a rescheduled chunk counts for the cwnd of the path that delivered it; the INET model can exclude it.
 
 use anabranch_types::Instant;
@@ -76,6 +76,17 @@ impl Word for Shares {
         &[("auto", Self::AsHeld), ("on", Self::Always), ("off", Self::Never)];
 }
 
+pub(super) const THRESHOLD: Parameter = Parameter {
+    name: "threshold",
+    default: "0.5",
+    meaning: "blocked share of the buffer from which on chunks are rescheduled, 0.001 to 1.0",
+};
+pub(super) const SPLIT: Parameter = Parameter {
+    name: "split",
+    default: "auto",
+    meaning: "whether a path's share of a buffer, one n-th for n usable paths, is the limit: on, off, or auto (if buffer-split splits it)",
+};
+
 /// Parameters of [`Threshold`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ThresholdParameters {
@@ -104,20 +115,12 @@ impl Default for ThresholdParameters {
 
 impl Parameters for ThresholdParameters {
     const LIST: &'static [Parameter] = &[
-        Parameter {
-            name: "threshold",
-            default: "0.5",
-            meaning: "blocked share of the buffer from which on chunks are rescheduled, 0.001 to 1.0",
-        },
-        Parameter {
-            name: "split",
-            default: "auto",
-            meaning: "whether a path's share of a buffer, one n-th for n usable paths, is the limit: on, off, or auto (if buffer-split splits it)",
-        },
+        THRESHOLD,
+        SPLIT,
         Parameter {
             name: "overdue",
             default: "off",
-            meaning: "send a chunk that blocks the buffer again on its own path, in recovery too, once it is older than two round trips: on or off",
+            meaning: "send a chunk that blocks the buffer again on its own path, in recovery too, once it was sent 2 · srtt + 4 · rttvar ago: on or off",
         },
     ];
 
@@ -200,8 +203,11 @@ impl ReschedulingPolicy for Threshold {
         now: Instant,
     ) -> Option<Reschedule> {
         let fit = may_carry_data(onto, paths) && onto.in_flight < onto.cwnd;
-        let due = self.overdue_at(stuck, buffer, paths).filter(|due| *due <= now);
-        if fit && stuck.path == onto.id && due.is_some() {
+        let is_overdue = || {
+            let due = self.overdue_at(stuck, buffer, paths);
+            due.is_some_and(|due| due <= now)
+        };
+        if fit && stuck.path == onto.id && is_overdue() {
             return Some(Reschedule {
                 extent: RescheduleExtent::Oldest,
                 penalty: ReschedulePenalty::WindowCut,

@@ -139,7 +139,7 @@ pub(crate) fn establish(
         State::Established
     };
     transfer.forget_errors();
-    transfer.time_early(now);
+    transfer.start_t3_for_early(now);
     control.forget_each(addresses.limit_probed(transfer));
     transfer.start_heartbeats(now);
 }

@@ -19,6 +19,7 @@ impl Sender {
         let chunks: Vec<_> = self.scoreboard.take_all_back().collect();
         let mut streams: Vec<_> = chunks.iter().map(|chunk| chunk.stream).collect();
         self.streams.take_back(chunks.into_iter(), scheduler);
+        streams.sort_unstable();
         streams.dedup();
         for stream in streams {
             self.note_queued(stream);

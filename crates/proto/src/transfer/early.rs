@@ -1,4 +1,5 @@
-//! Early data: user data in the packet of the COOKIE ECHO (RFC 9260 §5.1 C, ADR 0132). What of it, and what if the handshake fails?
+//! Early data: user data in the packet of the COOKIE ECHO (RFC 9260 §5.1 C, ADR 0132). Which data is sent with it, and what happens to
+//! that data if the handshake begins again?
 //!
 //! It saves a round trip. No other packet may be sent before the COOKIE ACK, so the data is what fits into this one. T3 does not run yet:
 //! when T1-cookie expires, the data counts as lost with the COOKIE ECHO and is sent again with the next one. If the handshake begins again,
@@ -48,7 +49,7 @@ impl Transfer {
     }
 
     /// The handshake is complete: from now on T3 runs for the data.
-    pub(crate) fn time_early(&mut self, now: Instant) {
+    pub(crate) fn start_t3_for_early(&mut self, now: Instant) {
         for path in self.paths.ids() {
             if self.sender.in_flight(path) > 0 {
                 self.paths.path_mut(path).sending.make_mut().t3.stop();

@@ -63,11 +63,12 @@ fn chunk_rescheduling_raises_goodput_with_a_slow_path() {
 
 /// A pair that sends with the default profile, equal paths of 20 ms and buffers of 32 KiB, which a path fills in a
 /// round trip. Chunk 300 is lost this often.
-fn losing(paths: usize, times: u32, rescheduling: &str) -> Pair {
+fn losing(paths: usize, times: u32, choices: &[(&str, &str)]) -> Pair {
     let links = vec![LinkConfig::new(mbit(20), ms(10)); paths];
     let mut policies = PolicyRecipe::recommended();
-    policies.set("chunk-rescheduling", rescheduling).unwrap();
-    policies.set("chunk-rescheduling.overdue", "on").ok();
+    for (name, value) in choices {
+        policies.set(name, value).unwrap();
+    }
     let mut pair = Pair::paths(links)
         .policies(policies)
         .with(|config| {
@@ -89,10 +90,10 @@ fn timeouts(pair: &mut Pair) -> u64 {
 #[test]
 fn a_chunk_lost_twice_does_not_wait_for_its_timeout() {
     for paths in [1, 2] {
-        let mut pair = losing(paths, 2, "both");
+        let mut pair = losing(paths, 2, &[("chunk-rescheduling.overdue", "on")]);
         pair.run_for(secs(2));
         assert_eq!(timeouts(&mut pair), 0, "{paths} paths");
-        let mut pair = losing(paths, 2, "none");
+        let mut pair = losing(paths, 2, &[("chunk-rescheduling.overdue", "off")]);
         pair.run_for(secs(2));
         assert!(timeouts(&mut pair) > 0, "{paths} paths: otherwise it does");
     }
@@ -101,7 +102,7 @@ fn a_chunk_lost_twice_does_not_wait_for_its_timeout() {
 /// Without rescheduling, T3 expires after 400 ms and backs off to 800 ms. But the path works.
 #[test]
 fn a_path_is_asked_at_once_when_its_timer_expires() {
-    let mut pair = losing(2, 2, "none");
+    let mut pair = losing(2, 2, &[("chunk-rescheduling", "none")]);
     pair.run_until(|pair| timeouts(pair) > 0, secs(3));
     let failed = |pair: &mut Pair| (0..2).any(|path| pair.alice().reachability(path) != Reachability::Active);
     assert!(failed(&mut pair));
