@@ -87,7 +87,10 @@ impl Process {
                 let thread = std::thread::Builder::new().name("anabranch".into());
                 thread.spawn(move || runtime.block_on(std::future::pending::<()>()))?;
                 // Sockets work without.
-                let _ = statistics::watch_signal();
+                if let Err(Errno(number)) = statistics::watch_signal() {
+                    let error = std::io::Error::from_raw_os_error(number);
+                    eprintln!("anabranch: no statistics on a signal: {error}");
+                }
                 Ok::<(), Errno>(())
             })?;
         }
