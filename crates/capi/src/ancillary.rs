@@ -25,7 +25,7 @@ mod kind {
     pub(super) const DSTADDRV6: c_int = 8;
 }
 
-/// Longest ancillary data that the kernel takes.
+/// Longest ancillary data that is read: more fails with `ENOBUFS`, as above `net.core.optmem_max` on Linux.
 pub(crate) const LONGEST: usize = 64 << 10;
 
 /// Length of `struct cmsghdr`, to which ancillary data is aligned.

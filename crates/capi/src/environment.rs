@@ -56,7 +56,7 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// The environment of this process; an empty one if that is of somebody with fewer privileges.
+    /// The environment of this process. It is ignored if the process has more privileges than its starter.
     ///
     /// # Errors
     ///
@@ -65,8 +65,9 @@ impl Environment {
         static CURRENT: OnceLock<Option<Environment>> = OnceLock::new();
         let current = CURRENT.get_or_init(|| {
             let is_ignored = privileges::exceed_those_of_the_starter();
-            let value = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-            Self::read(|name| value(name).filter(|_| !is_ignored))
+            let is_given = |value: &String| !is_ignored && !value.is_empty();
+            let value = |name: &str| std::env::var(name).ok().filter(is_given);
+            Self::read(value)
                 .inspect_err(|error| eprintln!("anabranch: no SCTP sockets: {error}"))
                 .ok()
         });

@@ -78,7 +78,7 @@ pub(crate) fn write_on_signal(signal: c_int, pipe: OwnedFd) -> bool {
         }
         SIGNAL_PIPE.store(pipe.into_raw_fd(), Ordering::Release);
         action.sa_sigaction = tell;
-        // Go wants all handlers on stacks of their own.
+        // Go requires that all handlers run on the alternate signal stack.
         action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
         libc::sigaction(signal, &raw const action, std::ptr::null_mut()) == 0
     }

@@ -110,7 +110,7 @@ pub(super) fn message(from: *const c_void, length: usize, limit: usize) -> Resul
 ///
 /// # Errors
 ///
-/// `ENOBUFS` if it is longer than the kernel would take; as [`input`].
+/// `ENOBUFS` if it is longer than [`ancillary::LONGEST`]; as [`input`].
 pub(super) fn control<'m>(header: &msghdr) -> Result<&'m [u8], Errno> {
     if header.msg_controllen > ancillary::LONGEST {
         return Err(Errno(libc::ENOBUFS));

@@ -128,9 +128,9 @@ fn channel_to_pass() -> Result<(UnixStream, UnixStream), Errno> {
     Ok((ours, theirs))
 }
 
-/// Closes an end of a channel that was entered.
-fn served(channel: OwnedFd) {
+/// Closes a descriptor. If it is an end of a channel, it is entered no more.
+fn close_entered(descriptor: OwnedFd) {
     let mut all = lock(&SERVED);
-    all.retain(|fd| *fd != channel.as_raw_fd());
-    drop(channel);
+    all.retain(|fd| *fd != descriptor.as_raw_fd());
+    drop(descriptor);
 }

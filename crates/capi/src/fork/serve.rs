@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, mpsc};
 
 use super::call::{self, Call};
-use super::{channel_to_pass, served};
+use super::{channel_to_pass, close_entered};
 use crate::address;
 use crate::errno::Errno;
 use crate::ffi;
@@ -32,7 +32,7 @@ struct Held {
 const UNFINISHED: usize = 64;
 
 impl Held {
-    fn send(&mut self, socket: &Arc<Socket>, serial: u32, (bytes, request): (Vec<u8>, &Request)) -> Given {
+    fn send(&mut self, socket: &Arc<Socket>, serial: u32, bytes: Vec<u8>, request: &Request) -> Given {
         if bytes.len() > socket.longest() {
             return Err(Errno(libc::EMSGSIZE));
         }
@@ -65,7 +65,7 @@ pub(super) fn start(channel: UnixStream, sockets: Sockets) {
         })
     });
     if started.is_err() {
-        served(channel.into());
+        close_entered(channel.into());
         sockets.values().for_each(|socket| socket.remove_descriptor());
         return;
     }
@@ -84,7 +84,7 @@ fn serve(channel: UnixStream, sockets: Sockets) {
             Ok((answer, descriptor)) => {
                 let answer = Build::new().i32(0).bytes(&answer).done();
                 let sent = call::put(&channel, &answer, descriptor.as_ref().map(OwnedFd::as_fd));
-                descriptor.into_iter().for_each(served);
+                descriptor.into_iter().for_each(close_entered);
                 sent
             }
             Err(Errno(number)) => call::put(&channel, &Build::new().i32(number).done(), None),
@@ -93,7 +93,7 @@ fn serve(channel: UnixStream, sockets: Sockets) {
             break;
         }
     }
-    served(channel.into());
+    close_entered(channel.into());
     let sockets = held.sockets.values();
     sockets.for_each(|socket| socket.remove_descriptor());
 }
@@ -113,7 +113,7 @@ fn answer(held: &mut Held, number: i32, call: Call) -> Given {
             serial,
             bytes,
             request,
-        } => held.send(&socket, serial, (bytes, &request)),
+        } => held.send(&socket, serial, bytes, &request),
         Call::Receive { room, peeks } => {
             let received: Received = socket.receive(room as usize, peeks)?;
             Ok((call::write_received(&received), None))

@@ -343,8 +343,8 @@ impl Socket {
         Ok(member)
     }
 
-    /// An association is established. In the one-to-many style, the driver must not wait for the phase: who begins an association holds it
-    /// while it awaits a turn of the driver.
+    /// An association is established. In the one-to-many style, the driver must not lock the phase: a thread that begins an association
+    /// holds that lock while it awaits the driver.
     pub(super) fn set_connected(&self) {
         if self.style == Style::OneToMany {
             return;

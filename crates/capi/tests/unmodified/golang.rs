@@ -14,10 +14,9 @@ fn go(folder: &Path, arguments: &[&str]) -> Output {
     let mut tool = Command::new("go");
     tool.current_dir(folder).args(arguments);
     let libraries = format!("-L{}", library().parent().unwrap().display());
-    let output = tool
-        .env("CGO_LDFLAGS", libraries)
+    tool.env("CGO_LDFLAGS", libraries)
         .env("GOFLAGS", "-buildvcs=false");
-    output.output().unwrap()
+    tool.output().unwrap()
 }
 
 /// As [`go`], which has to succeed; returns what it wrote.
