@@ -174,6 +174,12 @@ impl Drop for Guarded {
     }
 }
 
+/// Discards what arrives until the association is closed.
+pub(crate) async fn ended(association: &Association) {
+    while let Ok(Some(_)) = association.recv().await {}
+    association.closed().await;
+}
+
 /// Ends an association that was only a question.
 pub(crate) async fn shut_down(association: &Association) {
     // Whether the receiver confirms the shutdown does not matter.

@@ -19,6 +19,7 @@ use super::staging::Staging;
 use super::store::{Folder, StoredTransfer};
 use super::storing::{Announced, Order, Reply, Storing};
 use super::writer::Writer;
+use crate::network;
 
 /// Maximum time for the sender to end the association after the verdict.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -101,18 +102,12 @@ pub(crate) async fn hear_offer(
 
 /// Sends the peer its address as seen here, and waits until the peer ends the association.
 async fn answer_check(association: &Association, patience: Duration) -> Result<(), ReceiveFailure> {
-    let paths = association.statistics().paths;
-    let path = paths.first().ok_or(Lost::Ended)?;
-    let address = path.addr.remote;
+    let address = association.peer_addr().ok_or(Lost::Ended)?;
     Control::Checked { address }
         .send(association)
         .await
         .map_err(Lost::from)?;
-    let ended = async {
-        while let Ok(Some(_)) = association.recv().await {}
-        association.closed().await;
-    };
-    if timeout(patience, ended).await.is_err() {
+    if timeout(patience, network::ended(association)).await.is_err() {
         association.abort("the check is over");
     }
     Ok(())
@@ -238,12 +233,7 @@ pub(crate) async fn conclude_receiving(
         Ok(stored) if told => Ok(on_disk(|| stored.staging.discard()).await?),
         other => other.map(drop),
     };
-    let farewell = async {
-        // Discard data that still arrive.
-        while let Ok(Some(_)) = association.recv().await {}
-        association.closed().await;
-    };
-    if !told || timeout(FAREWELL, farewell).await.is_err() {
+    if !told || timeout(FAREWELL, network::ended(association)).await.is_err() {
         association.abort("the transfer is over");
     }
     result

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use super::figures::Figures;
 use super::task::Task;
 use crate::failure::Failure;
+use crate::network;
 use crate::transfer::told_end;
 
 /// Version of the protocol of this program.
@@ -171,11 +172,7 @@ impl Peer<'_> {
 
     /// Waits until the peer ends the association, but not longer than `patience`.
     pub(super) async fn end(&self, patience: Duration) {
-        let ended = async {
-            while let Ok(Some(_)) = self.control.recv().await {}
-            self.control.closed().await
-        };
-        let _ = timeout(patience, ended).await;
+        let _ = timeout(patience, network::ended(self.control)).await;
     }
 
     /// Sends a last message, and waits until the peer ends the association.
@@ -223,7 +220,7 @@ mod tests {
     use super::*;
     use crate::output::Delays;
 
-    /// Maximum number of paths of an association.
+    /// As `MAX_PATHS` in `crates/proto/src/path/pairing.rs`.
     const MAX_PATHS: usize = 16;
 
     #[test]
