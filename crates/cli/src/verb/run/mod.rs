@@ -35,8 +35,7 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Infallible, Failure> {
     let is_supervised = program::check(&path)? == Way::Supervised || arguments.seccomp;
     if let Some(signal) = arguments.statistics_signal {
         if is_supervised {
-            let reason =
-                "--statistics-signal: under seccomp, as this program is run, signals are the program's";
+            let reason = "--statistics-signal does not work under seccomp, and this program runs under it";
             return Err(Failure::usage(reason));
         }
         variables.push(("ANABRANCH_STATISTICS_SIGNAL", signal.into()));

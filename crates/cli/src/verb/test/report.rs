@@ -151,7 +151,9 @@ fn path_ends(figures: &Figures, measured_by: &'static str) -> Vec<PathEnd> {
         .map(|sum| sum.seconds)
         .fold(0.0, f64::max);
     let ends = figures.paths.iter().map(|path: &PathFigures| {
-        let mut end = PathEnd {
+        let counted = [path.sent, path.retransmitted, path.received];
+        let carried = counted.into_iter().fold(0, u64::saturating_add);
+        PathEnd {
             socket: path.association,
             local: path.local.to_string(),
             remote: path.remote.to_string(),
@@ -159,11 +161,9 @@ fn path_ends(figures: &Figures, measured_by: &'static str) -> Vec<PathEnd> {
             sent: path.sent,
             retransmitted: path.retransmitted,
             received: path.received,
-            bits_per_second: 0.0,
+            bits_per_second: carried as f64 * 8.0 / seconds.max(1e-9),
             rtt_ms: path.rtt_ms,
-        };
-        end.bits_per_second = end.carried() as f64 * 8.0 / seconds.max(1e-9);
-        end
+        }
     });
     ends.collect()
 }

@@ -219,6 +219,8 @@ impl Server<'_> {
     async fn prepare(&self, peer: &Peer<'_>, task: &Task, same_clock: bool) -> Result<Prepared, Failure> {
         task.check().map_err(Failure::Work)?;
         let associations = self.gather(peer, task, same_clock).await?;
+        // Each exchange has the patience of `hear`; this ends a client that asks for the clock for ever. It is longer, so that `hear` reports
+        // a client that is silent.
         let compared = timeout(2 * self.patience, compare_clocks(peer)).await;
         let (offset, basis) =
             compared.map_err(|_| Failure::work("the client did not begin to measure"))??;

@@ -70,6 +70,9 @@ impl Session {
         let meter = Arc::new(Meter::new(task, ahead));
         let associations: Vec<_> = associations.into_iter().map(Arc::new).collect();
         let base = snapshot(&meter, &associations);
+        let is_measuring = task.omit_seconds == 0.0;
+        let omitted = (!is_measuring).then(|| task.omitted());
+        let next = meter.began() + interval_end(step, omitted, Duration::ZERO);
         let mut session = Self {
             task: Arc::new(task.clone()),
             is_client,
@@ -80,12 +83,11 @@ impl Session {
             last: base.clone(),
             base,
             step,
-            next: Instant::now(),
-            is_measuring: task.omit_seconds == 0.0,
+            next: Instant::from_std(next),
+            is_measuring,
             has_sent: false,
             flush_until: None,
         };
-        session.next = session.end_after(Duration::ZERO);
         session.start();
         session
     }
