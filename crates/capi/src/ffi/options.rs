@@ -9,7 +9,7 @@ use super::next::next;
 use super::setup::enter;
 use crate::errno::Errno;
 use crate::fork::Handle;
-use crate::layout::{ConnectX, LONGEST, PeelOff};
+use crate::layout::{ConnectX, LONGEST_OPTION, PeelOff};
 use crate::socket::{Answer, Socket, modes, number};
 use crate::{address, table};
 
@@ -41,7 +41,7 @@ pub(super) fn read_option(
     length: *mut socklen_t,
 ) -> Result<Option<c_int>, Errno> {
     let room = memory::read(length)? as usize;
-    let given = memory::input(to, room.min(LONGEST))?;
+    let given = memory::input(to, room.min(LONGEST_OPTION))?;
     let is_sctp = level == libc::IPPROTO_SCTP;
     let (answer, result) = match name {
         number::PEELOFF | number::PEELOFF_FLAGS if is_sctp => {
@@ -87,7 +87,7 @@ extern "C-unwind" fn setsockopt(
         return by_kernel();
     };
     let set = socket.and_then(|socket| {
-        let value = memory::input(from, (length as usize).min(LONGEST))?;
+        let value = memory::input(from, (length as usize).min(LONGEST_OPTION))?;
         let is_connect = matches!(name, number::CONNECTX | number::CONNECTX_OLD);
         if level == libc::IPPROTO_SCTP && is_connect {
             // As on Linux, the identifier is the result of the call.

@@ -14,7 +14,7 @@ pub(crate) use notice::{
     address_change, assoc_change, assoc_reset, auth_key, kind, partial_delivery, remote_error, send_failed,
     send_failed_event, sender_dry, shutdown_event, stream_change, stream_reset,
 };
-pub(crate) use setup::{ConnectX, LONGEST, PeelOff};
+pub(crate) use setup::{ConnectX, LONGEST_OPTION, PeelOff};
 
 use crate::address;
 use crate::errno::Errno;

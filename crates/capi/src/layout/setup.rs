@@ -4,7 +4,7 @@ use super::{Build, Fields};
 use crate::errno::Errno;
 
 /// Longest structure that an option reads; longer ones are cut.
-pub(crate) const LONGEST: usize = 64 << 10;
+pub(crate) const LONGEST_OPTION: usize = 64 << 10;
 
 /// `struct sctp_getaddrs_old`: an identifier to be written, the length of the addresses, and where they are.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ impl ConnectX {
         let mut fields = Fields::new(given);
         let (_, length, at) = (fields.i32()?, fields.u32()?, fields.u64()?);
         Ok(Self {
-            length: (length as usize).min(LONGEST),
+            length: (length as usize).min(LONGEST_OPTION),
             at,
         })
     }

@@ -8,7 +8,7 @@ use super::memory::{MULTIPLE, Memory};
 use super::{Outcome, Supervisor};
 use crate::errno::Errno;
 use crate::ffi::seccomp::Notification;
-use crate::layout::LONGEST;
+use crate::layout::LONGEST_OPTION;
 use crate::socket::{Answer, Served, Socket};
 use crate::{address, ancillary};
 
@@ -185,7 +185,7 @@ impl Call {
     /// `setsockopt`.
     fn set_option(&self) -> Result<Outcome, Errno> {
         let (level, name) = (self.int(1), self.int(2));
-        let value = self.memory.read(self.arguments[3], self.size(4).min(LONGEST))?;
+        let value = self.memory.read(self.arguments[3], self.size(4).min(LONGEST_OPTION))?;
         if super::setup::connects(level, name) {
             return super::setup::connect(&self.socket, &address::read_all(&value)?, i64::from);
         }

@@ -11,7 +11,7 @@ use super::{Awaited, New, Outcome, Supervisor};
 use crate::address;
 use crate::environment::Environment;
 use crate::errno::Errno;
-use crate::layout::{ConnectX, LONGEST, PeelOff};
+use crate::layout::{ConnectX, LONGEST_OPTION, PeelOff};
 use crate::socket::{Answer, Socket, Style, modes, number};
 
 /// Whether an option sets an association up.
@@ -86,7 +86,7 @@ impl Supervisor {
         let (level, name) = (call.int(1), call.int(2));
         let (to, length) = (call.arguments[3], call.arguments[4]);
         let room = call.memory.u32(length)? as usize;
-        let given = call.memory.read(to, room.min(LONGEST))?;
+        let given = call.memory.read(to, room.min(LONGEST_OPTION))?;
         let is_sctp = level == libc::IPPROTO_SCTP;
         match name {
             number::PEELOFF | number::PEELOFF_FLAGS if is_sctp => {
