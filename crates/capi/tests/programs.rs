@@ -161,7 +161,7 @@ fn scope_of_an_address_does_not_matter_to_find_its_association() {
     case("many", "scoped");
 }
 
-/// Before the driver left the lock alone that who begins an association holds, this stood still at about every second run.
+/// A thread that begins an association holds the lock of the phase while it awaits the driver, so the driver must not take it.
 #[test]
 fn association_is_set_up_anew_while_other_peers_connect() {
     case("many", "anew");
@@ -392,23 +392,30 @@ fn supervisor_ends_with_the_program_and_not_with_its_other_children() {
     drop(input);
 }
 
-/// Without `timeout`, which sends signals to all processes.
+/// Without `timeout`, which sends signals to all processes. The supervisor has another child from the shell before it, which lives as long as
+/// the input of the test.
 #[test]
-fn signal_after_the_end_of_the_first_process_reaches_the_others() {
+fn signal_after_the_end_of_the_first_process_reaches_the_others_of_the_program() {
     let Some((_folder, binary)) = compile("supervised", &["-static"]) else {
         return;
     };
     let supervised = supervised(&binary, ["left"]);
-    let arguments: Vec<&OsStr> = supervised.get_args().skip(2).collect();
-    let mut command = Command::new(arguments[0]);
-    let command = command.args(&arguments[1..]).stdout(Stdio::piped());
+    let shell = "exec 3<&0; sh -c 'cat; echo kept' <&3 & exec \"$@\"";
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", shell, "sh"])
+        .args(supervised.get_args().skip(2));
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut supervisor = command.spawn().unwrap();
+    let input = supervisor.stdin.take();
     let mut lines = BufReader::new(supervisor.stdout.take().unwrap()).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "ready");
     let id = supervisor.id().to_string();
     assert!(Command::new("kill").arg(id).status().unwrap().success());
     assert_eq!(lines.next().unwrap().unwrap(), "terminated");
     assert_eq!(supervisor.wait().unwrap().code(), Some(7));
+    drop(input);
+    assert_eq!(lines.next().unwrap().unwrap(), "kept");
 }
 
 /// Gives a program another group than ours, which it gets when it is run. Only root can; others skip the test, except in CI.

@@ -130,7 +130,7 @@ fn pass_on(first: &OwnedFd, signal: Signal) {
     if rustix::process::pidfd_send_signal(first, signal) != Err(rustix::io::Errno::SRCH) {
         return;
     }
-    let others = sockets::descendants().unwrap_or_default().into_iter();
+    let others = sockets::processes_of_the_program();
     for process in others.filter_map(|process| Pid::from_raw(process.cast_signed())) {
         let _ = rustix::process::kill_process(process, signal);
     }

@@ -190,12 +190,16 @@ fn numbers(folder: &str) -> Option<Vec<u64>> {
     )
 }
 
+/// A number that the system tells of a thread; `None` if it has ended.
+fn status_field(thread: u32, name: &str) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    let value = |line: &str| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok();
+    status.lines().find_map(value)
+}
+
 /// The process of a thread.
 fn process_of(thread: u32) -> u32 {
-    let status = fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
-    line.and_then(|number| number.trim().parse().ok())
-        .unwrap_or(thread)
+    status_field(thread, "Tgid").unwrap_or(thread)
 }
 
 /// Sends a signal to the process of a thread.
@@ -205,8 +209,16 @@ pub(super) fn signal(thread: u32, signal: Signal) {
     }
 }
 
+/// The program's processes, which have its filter beside those of this process. This process may have had other children before.
+pub(super) fn processes_of_the_program() -> impl Iterator<Item = u32> {
+    let filters = |process: u32| status_field(process, "Seccomp_filters").unwrap_or(0);
+    let own = filters(std::process::id());
+    let all = descendants().unwrap_or_default().into_iter();
+    all.filter(move |process| filters(*process) > own)
+}
+
 /// All processes below this one. `None` if they cannot be found out now.
-pub(super) fn descendants() -> Option<Vec<u32>> {
+fn descendants() -> Option<Vec<u32>> {
     let mut found: Vec<u32> = Vec::new();
     let mut at = 0;
     let mut process = std::process::id();
