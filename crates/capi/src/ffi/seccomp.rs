@@ -7,7 +7,8 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use libc::{
-    c_int, c_ulong, iovec, seccomp_notif, seccomp_notif_addfd, seccomp_notif_resp, sock_filter, sock_fprog,
+    c_int, c_ulong, iovec, pid_t, seccomp_notif, seccomp_notif_addfd, seccomp_notif_resp, sock_filter,
+    sock_fprog, ssize_t,
 };
 
 use rustix::process::Signal;
@@ -181,32 +182,43 @@ fn piece(at: u64, length: usize) -> iovec {
 /// A place in the memory of a program, and a length.
 pub(crate) type Place = (u64, usize);
 
+/// `process_vm_readv` or `process_vm_writev`.
+type CopyCall = unsafe extern "C" fn(pid_t, *const iovec, c_ulong, *const iovec, c_ulong, c_ulong) -> ssize_t;
+
+/// Copies between our memory and places of a program, one after another; returns the number of bytes up to the first place that it has not.
+///
+/// # Safety
+///
+/// `ours` is memory of this process, writable if `copy` writes to it.
+unsafe fn copy_with(copy: CopyCall, thread: u32, ours: iovec, places: &[Place]) -> usize {
+    if ours.iov_len == 0 {
+        return 0;
+    }
+    let theirs: Vec<iovec> = places.iter().map(|(at, length)| piece(*at, *length)).collect();
+    let (count, thread) = (theirs.len() as c_ulong, thread.cast_signed());
+    // SAFETY: the caller vouches for ours; the kernel checks theirs.
+    let copied = unsafe { copy(thread, &raw const ours, 1, theirs.as_ptr(), count, 0) };
+    usize::try_from(copied).unwrap_or(0)
+}
+
+/// Reads memory of a program, from places one after another, up to the first one that it has not.
+pub(crate) fn read_some(thread: u32, places: &[Place]) -> Vec<u8> {
+    let mut bytes = vec![0; length_of(places)];
+    let ours = piece(bytes.as_mut_ptr() as u64, bytes.len());
+    // SAFETY: ours is writable memory of this length.
+    let count = unsafe { copy_with(libc::process_vm_readv, thread, ours, places) };
+    bytes.truncate(count);
+    bytes
+}
+
 /// Reads memory of a program, from places one after another.
 ///
 /// # Errors
 ///
 /// `EFAULT` if it has none there.
 pub(crate) fn read(thread: u32, places: &[Place]) -> Result<Vec<u8>, Errno> {
-    let mut bytes = vec![0; places.iter().map(|(_, length)| length).sum()];
-    let ours = piece(bytes.as_mut_ptr() as u64, bytes.len());
-    let theirs: Vec<iovec> = places.iter().map(|(at, length)| piece(*at, *length)).collect();
-    if !bytes.is_empty() {
-        // SAFETY: ours is writable memory of this length; the kernel checks theirs.
-        let count = unsafe {
-            libc::process_vm_readv(
-                thread.cast_signed(),
-                &raw const ours,
-                1,
-                theirs.as_ptr(),
-                theirs.len() as c_ulong,
-                0,
-            )
-        };
-        if usize::try_from(count) != Ok(bytes.len()) {
-            return Err(Errno(libc::EFAULT));
-        }
-    }
-    Ok(bytes)
+    let bytes = read_some(thread, places);
+    all_of(length_of(places), bytes.len()).map(|()| bytes)
 }
 
 /// Writes memory of a program, to places one after another, as far as the bytes go.
@@ -215,26 +227,22 @@ pub(crate) fn read(thread: u32, places: &[Place]) -> Result<Vec<u8>, Errno> {
 ///
 /// `EFAULT` if it has none there.
 pub(crate) fn write(thread: u32, places: &[Place], bytes: &[u8]) -> Result<(), Errno> {
-    if bytes.is_empty() {
-        return Ok(());
-    }
     let ours = piece(bytes.as_ptr() as u64, bytes.len());
-    let theirs: Vec<iovec> = places.iter().map(|(at, length)| piece(*at, *length)).collect();
-    // SAFETY: ours is readable memory of this length; the kernel checks theirs.
-    let count = unsafe {
-        libc::process_vm_writev(
-            thread.cast_signed(),
-            &raw const ours,
-            1,
-            theirs.as_ptr(),
-            theirs.len() as c_ulong,
-            0,
-        )
-    };
-    if usize::try_from(count) != Ok(bytes.len()) {
-        return Err(Errno(libc::EFAULT));
+    // SAFETY: ours is readable memory of this length, and is not written to.
+    let count = unsafe { copy_with(libc::process_vm_writev, thread, ours, places) };
+    all_of(bytes.len(), count)
+}
+
+fn length_of(places: &[Place]) -> usize {
+    places.iter().map(|(_, length)| length).sum()
+}
+
+fn all_of(length: usize, copied: usize) -> Result<(), Errno> {
+    if copied == length {
+        Ok(())
+    } else {
+        Err(Errno(libc::EFAULT))
     }
-    Ok(())
 }
 
 /// How many descriptors the process of a thread may have, or more than there can be if that is not known.

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::filter::{DUP2, FIRST};
-use super::memory::{MULTIPLE, Memory};
+use super::memory::Memory;
 use super::{Outcome, Supervisor};
 use crate::errno::Errno;
-use crate::ffi::seccomp::Notification;
+use crate::ffi::seccomp::{Notification, Place};
 use crate::layout::LONGEST_OPTION;
 use crate::socket::{Answer, Served, Socket};
 use crate::{address, ancillary};
@@ -87,25 +87,25 @@ impl Supervisor {
     /// A call on another descriptor, which the kernel executes unless it passes one of ours to another process. That process could give it
     /// a low number, by which calls on it would not be seen.
     fn foreign(&self, notification: &Notification, memory: Memory) -> Result<Outcome, Errno> {
+        if self.sockets.is_empty() {
+            return Ok(Outcome::Pass);
+        }
         let [_, at, count, ..] = notification.arguments;
-        let count = match notification.number {
-            libc::SYS_sendmsg => 1,
-            libc::SYS_sendmmsg => count.min(1024),
-            _ => 0,
+        let controls = match notification.number {
+            libc::SYS_sendmsg => memory.controls(at, 1),
+            libc::SYS_sendmmsg => memory.controls(at, count),
+            _ => Vec::new(),
         };
-        let mut messages = (0..count).map(|message| at + message * MULTIPLE);
-        if !self.sockets.is_empty() && messages.any(|message| self.passes_ours(memory, message)) {
+        let mut controls = controls.into_iter().filter(|(_, length)| *length > 0);
+        if controls.any(|control| self.passes_ours(memory, control)) {
             return Err(Errno(libc::ENOTSUP));
         }
         Ok(Outcome::Pass)
     }
 
-    /// Whether a message passes one of our sockets to another process.
-    fn passes_ours(&self, memory: Memory, message: u64) -> bool {
-        let header = memory.header(message);
-        let control = header
-            .and_then(|header| memory.control(&header))
-            .unwrap_or_default();
+    /// Whether ancillary data passes one of our sockets to another process.
+    fn passes_ours(&self, memory: Memory, control: Place) -> bool {
+        let control = memory.control(control).unwrap_or_default();
         let passed = ancillary::passed_descriptors(&control);
         let is_ours = |fd: &i32| self.sockets.find(memory.thread, *fd).is_some();
         passed.iter().any(is_ours)
@@ -185,7 +185,9 @@ impl Call {
     /// `setsockopt`.
     fn set_option(&self) -> Result<Outcome, Errno> {
         let (level, name) = (self.int(1), self.int(2));
-        let value = self.memory.read(self.arguments[3], self.size(4).min(LONGEST_OPTION))?;
+        let value = self
+            .memory
+            .read(self.arguments[3], self.size(4).min(LONGEST_OPTION))?;
         if super::setup::connects(level, name) {
             return super::setup::connect(&self.socket, &address::read_all(&value)?, i64::from);
         }

@@ -12,6 +12,10 @@ const HEADER: usize = 56;
 /// Length of `struct mmsghdr`, and where the length of the message is in it.
 pub(super) const MULTIPLE: u64 = 64;
 pub(super) const LENGTH: u64 = 56;
+/// Where `msg_control` and `msg_controllen` are in `struct msghdr`.
+const CONTROL: u64 = 32;
+/// `UIO_MAXIOV`: how many messages a call sends or receives, and how many buffers a message has.
+pub(super) const MOST: u64 = 1024;
 
 /// Memory of the program of a thread.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +66,7 @@ impl Memory {
     ///
     /// `EMSGSIZE` for more than 1,024, `EINVAL` if their lengths are more than any call could return.
     pub(super) fn buffers(self, at: u64, count: u64) -> Result<Vec<Place>, Errno> {
-        if count > 1024 {
+        if count > MOST {
             return Err(Errno(libc::EMSGSIZE));
         }
         let bytes = self.read(at, count as usize * 16)?;
@@ -96,13 +100,25 @@ impl Memory {
         })
     }
 
+    /// Where the ancillary data is of `count` messages of `sendmmsg`, up to the first that the program has not.
+    pub(super) fn controls(self, at: u64, count: u64) -> Vec<Place> {
+        let place = |message: u64| (at.wrapping_add(message * MULTIPLE + CONTROL), 16);
+        let places: Vec<Place> = (0..count.min(MOST)).map(place).collect();
+        let bytes = seccomp::read_some(self.thread, &places);
+        let control = |fields: &[u8]| {
+            let mut fields = Fields::new(fields);
+            let (at, length) = (fields.u64().ok()?, fields.u64().ok()?);
+            Some((at, usize::try_from(length).unwrap_or(usize::MAX)))
+        };
+        bytes.chunks_exact(16).filter_map(control).collect()
+    }
+
     /// Ancillary data that the program sends.
     ///
     /// # Errors
     ///
-    /// `ENOBUFS` if it is longer than the kernel would take.
-    pub(super) fn control(self, header: &Header) -> Result<Vec<u8>, Errno> {
-        let (at, length) = header.control;
+    /// `ENOBUFS` if it is longer than [`ancillary::LONGEST`].
+    pub(super) fn control(self, (at, length): Place) -> Result<Vec<u8>, Errno> {
         if length > ancillary::LONGEST {
             return Err(Errno(libc::ENOBUFS));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustix::event::PollFlags;
 
 use super::call::Call;
-use super::memory::{LENGTH, MULTIPLE, room};
+use super::memory::{LENGTH, MOST, MULTIPLE, room};
 use super::{Awaited, Outcome, Supervisor};
 use crate::errno::Errno;
 use crate::ffi::seccomp::Place;
@@ -173,15 +173,16 @@ fn send_message(call: &Call, at: u64, flags: Flags) -> Result<Outcome, Errno> {
             .to
             .push(call.memory.address(header.name, header.name_length.into())?);
     }
-    ancillary::read(&call.memory.control(&header)?, &mut request)?;
+    ancillary::read(&call.memory.control(header.control)?, &mut request)?;
     send(call, &header.buffers, request, flags)
 }
 
 /// Handles the messages of `sendmmsg` or `recvmmsg` until one fails or would wait, for which only the first one does.
+/// So a later one for all is sent again to those that have taken it.
 fn each(call: &Call, mut handle: impl FnMut(u64) -> Result<Outcome, Errno>) -> Result<Outcome, Errno> {
-    let count = call.arguments[2].min(1024);
+    let count = call.arguments[2].min(MOST);
     for at in 0..count {
-        let place = call.arguments[1] + at * MULTIPLE;
+        let place = call.arguments[1].wrapping_add(at * MULTIPLE);
         match handle(place) {
             Ok(Outcome::Done(length) | Outcome::Received(length, ..)) => {
                 call.memory

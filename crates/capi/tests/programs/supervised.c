@@ -107,6 +107,9 @@ static void refusals(void) {
   FAILS(recv(server, (void *)8, 10, MSG_DONTWAIT), EAGAIN);
   FAILS(bind(server, (struct sockaddr *)8, sizeof at), EFAULT);
   FAILS(send(client, (void *)8, 10, 0), EFAULT);
+  int local[2];
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, local) == 0);
+  FAILS(sendmmsg(local[0], (void *)-64, 2, 0), EFAULT);
 }
 
 /* There are as many sockets as the limit allows above 511. An association that cannot be accepted stays in the queue. */
