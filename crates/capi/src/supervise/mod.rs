@@ -193,7 +193,8 @@ impl Supervisor {
 
     /// How long to wait for calls and sockets: until a call is late, or a tick is due; for ever if there is nothing to look at then.
     fn until_tick(&self) -> Option<Timespec> {
-        if self.sockets.is_empty() && self.pending.is_empty() {
+        let has_kept = !self.returned.is_empty() || !self.ungiven.is_empty();
+        if self.sockets.is_empty() && self.pending.is_empty() && !has_kept {
             return None;
         }
         let limits = self.pending.iter().filter_map(|call| call.limit);
