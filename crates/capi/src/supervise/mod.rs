@@ -346,7 +346,7 @@ impl Supervisor {
                 });
             }
             Ok(Outcome::Connecting(socket, member, result)) => {
-                self.connect(notification, (socket, member, result), limit);
+                self.connect(notification, socket, member, result, limit);
             }
         }
     }
@@ -355,7 +355,9 @@ impl Supervisor {
     fn connect(
         &mut self,
         notification: Notification,
-        (socket, member, result): (Arc<Socket>, Arc<Member>, i64),
+        socket: Arc<Socket>,
+        member: Arc<Member>,
+        result: i64,
         limit: Option<Instant>,
     ) {
         // Before the handshake is looked at: the gate opens at its end and may go then.
