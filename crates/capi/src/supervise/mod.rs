@@ -128,6 +128,8 @@ struct Pending {
 enum Interrupted {
     /// Its result, and when. A call that comes later is another one with the same arguments.
     Done(i64, Instant),
+    /// Associations that have taken a message for all, and when that was seen last.
+    Sending(Served, Instant),
     Connecting(Arc<Socket>, Arc<Member>, i64),
 }
 
@@ -228,12 +230,15 @@ impl Supervisor {
         }
     }
 
-    /// A call waits no longer. A handshake that it began goes on.
+    /// A call waits no longer. A handshake that it began goes on, and a message for all that some have taken stays with them.
     fn forget(&mut self, call: Pending) {
-        if let Some((member, result)) = call.handshake {
-            let begun = Interrupted::Connecting(call.awaited.socket, member, result);
-            self.keep(&call.notification, begun);
-        }
+        let Awaited { socket, served, .. } = call.awaited;
+        let begun = match call.handshake {
+            Some((member, result)) => Interrupted::Connecting(socket, member, result),
+            None if served.is_empty() => return,
+            None => Interrupted::Sending(served, Instant::now()),
+        };
+        self.keep(&call.notification, begun);
     }
 
     fn keep(&mut self, call: &Notification, what: Interrupted) {
@@ -273,6 +278,10 @@ impl Supervisor {
 
     /// A call has arrived.
     fn handle(&mut self, notification: Notification) {
+        // A thread makes one call at a time: a signal has interrupted what waits of it.
+        let is_interrupted = |call: &mut Pending| call.notification.thread == notification.thread;
+        let interrupted: Vec<Pending> = self.pending.extract_if(.., is_interrupted).collect();
+        interrupted.into_iter().for_each(|call| self.forget(call));
         let before = self.interrupted.remove(&notification.thread);
         let same = before.filter(|(number, arguments, _)| {
             (*number, arguments) == (notification.number, &notification.arguments)
@@ -281,6 +290,9 @@ impl Supervisor {
             Some((_, _, Interrupted::Done(result, then))) if then.elapsed() < REPEATED_WITHIN => {
                 self.finish(notification, Ok(Outcome::Done(result)), None);
             }
+            Some((_, _, Interrupted::Sending(served, then))) if then.elapsed() < REPEATED_WITHIN => {
+                self.attempt(notification, served, None);
+            }
             Some((_, _, Interrupted::Connecting(socket, member, result))) => {
                 self.finish(
                     notification,
@@ -288,7 +300,7 @@ impl Supervisor {
                     None,
                 );
             }
-            Some((_, _, Interrupted::Done(..))) | None => {
+            Some((_, _, Interrupted::Done(..) | Interrupted::Sending(..))) | None => {
                 self.attempt(notification, Served::default(), None);
             }
         }

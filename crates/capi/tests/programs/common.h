@@ -7,6 +7,7 @@
 #include <netinet/sctp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,23 @@ static __attribute__((unused)) ssize_t data(int fd, void *to, size_t room, struc
     ssize_t count = receive(fd, to, room, info, &flags);
     if (count < 0 || !(flags & MSG_NOTIFICATION)) return count;
   }
+}
+
+static __attribute__((unused)) volatile pid_t interrupted;
+static __attribute__((unused)) void tell_interrupted(int number) { (void)number, interrupted = gettid(); }
+
+/* A signal interrupts the call of a thread, and the kernel repeats it. Returns when the thread waits in that call. */
+static __attribute__((unused)) void interrupt(pthread_t thread) {
+  struct sigaction action = {.sa_handler = tell_interrupted, .sa_flags = SA_RESTART};
+  char path[50], state;
+  interrupted = 0;
+  CHECK(sigaction(SIGUSR1, &action, NULL) == 0 && pthread_kill(thread, SIGUSR1) == 0);
+  while (interrupted == 0) continue;
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)interrupted);
+  do {
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL && fscanf(file, "%*d %*s %c", &state) == 1 && fclose(file) == 0);
+  } while (state != 'S');
 }
 
 struct test_case {

@@ -108,7 +108,7 @@ static void *connect_to(void *to) {
   return NULL;
 }
 
-/* So does one that waits for a peer that does not answer. */
+/* So does one that waits for a peer that does not answer, also if a signal interrupts it. */
 static void connecting(void) {
   struct sockaddr_in silent = loopback("127.0.0.1", 0);
   socklen_t length = sizeof silent;
@@ -121,6 +121,7 @@ static void connecting(void) {
   shared = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
   CHECK(setsockopt(shared, SOL_SOCKET, SO_LINGER, &off, sizeof off) == 0);
   CHECK(pthread_create(&thread, NULL, connect_to, &silent) == 0 && recv(udp, init, sizeof init, 0) > 0);
+  interrupt(thread);
   CHECK(close(shared) == 0 && pthread_join(thread, NULL) == 0);
 }
 

@@ -1,6 +1,5 @@
 /* For a static program, whose calls another process answers: what differs from a preloaded library. */
 #include "common.h"
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sendfile.h>
