@@ -184,6 +184,45 @@ async fn program_with_an_endless_head_is_told() {
     assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
 }
 
+/// What a program has sent beyond its request is unread when the proxy closes, which must not take the answer away.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refused_program_that_goes_on_sending_is_told() {
+    let pair = Pair::start(Reach::Only(Vec::new())).await;
+    let more = vec![0; 4 << 20];
+    let socks = pair.proxy(Proxy::Socks5).await;
+    // BIND, and a target out of reach.
+    for (command, code) in [(2, 7), (1, 2)] {
+        let request = [5, 1, 0, 5, command, 0, 1, 192, 0, 2, 1, 0, 80];
+        let mut socket = TcpStream::connect(socks).await.unwrap();
+        let answer = exchange(&mut socket, &[&request[..], &more].concat()).await;
+        assert_eq!((answer.len(), answer[3]), (12, code));
+    }
+    // A program that has passwords only.
+    let mut socket = TcpStream::connect(socks).await.unwrap();
+    let answer = exchange(&mut socket, &[&[5, 1, 2], &more[..]].concat()).await;
+    assert_eq!(answer, [5, 0xff]);
+
+    let http = pair.proxy(Proxy::HttpConnect).await;
+    let mut socket = TcpStream::connect(http).await.unwrap();
+    let request = b"CONNECT 192.0.2.1:80 HTTP/1.1\r\n\r\n";
+    let answer = exchange(&mut socket, &[&request[..], &more].concat()).await;
+    assert!(answer.starts_with(b"HTTP/1.1 403 "));
+}
+
+/// The end of the data would look like an empty answer of the target.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refused_forward_is_reset() {
+    let pair = Pair::start(Reach::Only(Vec::new())).await;
+    let target = "192.0.2.1:80".parse().unwrap();
+    let proxy = pair.proxy(Proxy::Forward(target)).await;
+    // The reset may come before the program knows that it is connected.
+    let read = async { TcpStream::connect(proxy).await?.read(&mut [0; 10]).await };
+    assert_eq!(
+        read.await.unwrap_err().kind(),
+        std::io::ErrorKind::ConnectionReset
+    );
+}
+
 /// By default the far side does not connect to itself, not by a name or an address of its network either.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn host_of_the_far_side_is_out_of_reach_by_default() {

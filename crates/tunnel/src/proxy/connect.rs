@@ -3,10 +3,9 @@
 use std::io;
 
 use thiserror::Error;
-use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use super::{Head, LONGEST_REQUEST, Request};
+use super::{Head, LONGEST_REQUEST, Request, tell_last};
 use crate::frame::Reason;
 use crate::target::{Target, TargetError};
 
@@ -47,10 +46,7 @@ pub(super) async fn negotiate(socket: &mut TcpStream) -> io::Result<Option<Reque
                 Refusal::Method(_) => "501 Not Implemented",
                 Refusal::TooLong => "431 Request Header Fields Too Large",
             };
-            socket.write_all(&response(status, &refusal.to_string())).await?;
-            socket.shutdown().await?;
-            // What is unread when a socket is closed resets it, and the program might not get the answer. The caller's patience ends this.
-            tokio::io::copy(socket, &mut tokio::io::sink()).await?;
+            tell_last(socket, &response(status, &refusal.to_string())).await?;
             Ok(None)
         }
     }

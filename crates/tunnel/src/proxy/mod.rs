@@ -23,7 +23,7 @@ use crate::tunnel::{Connection, Tunnel};
 /// Connections that a proxy serves at the same time; others wait to be accepted.
 const MAX_CONNECTIONS: usize = 1_024;
 
-/// How long a program has to say where it wants to.
+/// How long a program has to say where it wants to, and to take a refusal.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long a tunnel that is down has to come up, before a program is told.
@@ -133,13 +133,24 @@ async fn serve_program(mut socket: TcpStream, proxy: Proxy, route: Route) -> io:
             // The program was told by a reset.
             let _ = splice(socket, connection, early).await;
         }
-        Err(reason) => {
-            // Empty for a forward, whose program is told by the reset.
-            socket.write_all(&answer(Err(reason))).await?;
-            socket.shutdown().await?;
-        }
+        Err(reason) => match answer(Err(reason)) {
+            // A forward. The end of the data, which comes before the reset otherwise, would look like an empty answer of the target.
+            text if text.is_empty() => drop(socket),
+            text => tell_last(&mut socket, &text).await?,
+        },
     }
     Ok(())
+}
+
+/// Tells a program `text`, and nothing more. A socket that is closed with something unread is reset, and the program might not get the text.
+/// So what it sends still is read, for a while.
+async fn tell_last(socket: &mut TcpStream, text: &[u8]) -> io::Result<()> {
+    let told = async {
+        socket.write_all(text).await?;
+        socket.shutdown().await?;
+        tokio::io::copy(socket, &mut tokio::io::sink()).await
+    };
+    timeout(PATIENCE, told).await?.map(drop)
 }
 
 /// What a program wants, and how it is told what became of it.

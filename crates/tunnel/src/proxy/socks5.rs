@@ -7,7 +7,7 @@ use thiserror::Error;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use super::{Head, Request};
+use super::{Head, Request, tell_last};
 use crate::frame::Reason;
 use crate::target::{Host, Target};
 
@@ -54,7 +54,7 @@ pub(super) async fn negotiate(socket: &mut TcpStream) -> io::Result<Option<Reque
     match head.read(socket, parse_greeting).await? {
         Ok(true) => socket.write_all(&[VERSION, NO_AUTHENTICATION]).await?,
         Ok(false) => {
-            socket.write_all(&[VERSION, NO_METHOD]).await?;
+            tell_last(socket, &[VERSION, NO_METHOD]).await?;
             return Ok(None);
         }
         // Whatever it speaks, it would not understand an answer.
@@ -67,8 +67,7 @@ pub(super) async fn negotiate(socket: &mut TcpStream) -> io::Result<Option<Reque
             answer: |outcome| reply(outcome.map_or_else(code, |()| SUCCEEDED)).to_vec(),
         })),
         Err(refusal) => {
-            socket.write_all(&reply(refusal.code())).await?;
-            socket.shutdown().await?;
+            tell_last(socket, &reply(refusal.code())).await?;
             Ok(None)
         }
     }
