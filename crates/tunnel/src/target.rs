@@ -43,8 +43,8 @@ pub enum TargetError {
     /// No port, or one that is not from 1 to 65,535.
     #[error("{0:?} has no port from 1 to 65535; the form is HOST:PORT, or [ADDRESS]:PORT with IPv6")]
     Port(String),
-    /// What is in brackets is no IPv6 address.
-    #[error("{0:?} is no IPv6 address")]
+    /// It begins with a bracket, and is no IPv6 address in brackets.
+    #[error("{0:?} is no IPv6 address in brackets")]
     Address(String),
 }
 
@@ -75,11 +75,12 @@ impl FromStr for Host {
     /// An address, IPv6 in brackets or without, or else a name.
     fn from_str(text: &str) -> Result<Self, TargetError> {
         if let Some(inner) = text.strip_prefix('[') {
-            let inner = inner.strip_suffix(']').unwrap_or(inner);
-            let address: Result<Ipv6Addr, _> = inner.parse();
+            let address = inner
+                .strip_suffix(']')
+                .and_then(|inner| inner.parse::<Ipv6Addr>().ok());
             return address
-                .map(|address| Self::Address(address.into()))
-                .map_err(|_| TargetError::Address(text.to_owned()));
+                .map(Self::from)
+                .ok_or_else(|| TargetError::Address(text.to_owned()));
         }
         match text.parse::<IpAddr>() {
             Ok(address) => Ok(Self::Address(address)),
@@ -181,10 +182,12 @@ mod tests {
                 "{text}"
             );
         }
-        assert!(matches!(
-            "[example]:80".parse::<Target>(),
-            Err(TargetError::Address(_))
-        ));
+        for text in ["[example]:80", "[::1:80", "[]:80"] {
+            assert!(
+                matches!(text.parse::<Target>(), Err(TargetError::Address(_))),
+                "{text}"
+            );
+        }
         assert!("a".repeat(255).parse::<HostName>().is_ok());
         assert!("a".repeat(256).parse::<HostName>().is_err());
     }
