@@ -14,6 +14,7 @@
 //! was received or transmitted.
 
 mod connection;
+mod joined;
 mod queue;
 #[cfg(test)]
 mod tests;

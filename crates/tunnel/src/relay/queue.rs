@@ -1,19 +1,11 @@
 //! Frames of a stream that wait to be transmitted, and what was transmitted but not sent yet. When may the stream transmit more?
 //!
-//! Small data frames are joined, and credit is added to credit that waits: each message costs a hundred bytes of memory, and the peer decides
-//! how many there would be.
+//! Small data frames are joined, and credit is added to credit that waits: the peer decides how many messages there would be.
 
 use std::collections::VecDeque;
 
-use bytes::{Bytes, BytesMut};
-
+use super::joined::Joined;
 use crate::frame::Frame;
-
-/// Data frames that are shorter are joined, unless nothing else waits.
-const SMALL: usize = 1_024;
-
-/// Length at which joined frames are one that is complete.
-const JOINED: usize = 16 << 10;
 
 /// What a stream may have unsent in the association, in bytes, as `TCP_NOTSENT_LOWAT` limits a socket: credit and resets wait behind it.
 pub(super) const MAX_UNSENT: u64 = 128 << 10;
@@ -25,27 +17,29 @@ const OVERHEAD: u64 = 128;
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     frames: VecDeque<Frame>,
-    /// Small data frames behind all others.
-    joined: BytesMut,
+    /// Data behind all others.
+    joined: Joined,
 }
 
 impl Queue {
     pub(super) fn push(&mut self, frame: Frame) {
         match frame {
-            Frame::Data(data) => self.push_data(data),
+            Frame::Data(data) => {
+                let is_first = self.is_empty();
+                let complete = self.joined.push(data, is_first);
+                self.frames.extend(complete.map(Frame::Data));
+            }
             Frame::Credit(bytes) => self.push_credit(bytes),
             other => {
-                self.complete();
+                self.frames.extend(self.joined.take().map(Frame::Data));
                 self.frames.push_back(other);
             }
         }
     }
 
     pub(super) fn pop(&mut self) -> Option<Frame> {
-        if self.frames.is_empty() {
-            self.complete();
-        }
-        self.frames.pop_front()
+        let joined = || self.joined.take().map(Frame::Data);
+        self.frames.pop_front().or_else(joined)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -56,18 +50,6 @@ impl Queue {
     #[cfg(test)]
     pub(super) fn messages(&self) -> usize {
         self.frames.len() + usize::from(!self.joined.is_empty())
-    }
-
-    fn push_data(&mut self, data: Bytes) {
-        if data.len() >= SMALL || self.is_empty() {
-            self.complete();
-            self.frames.push_back(Frame::Data(data));
-        } else {
-            self.joined.extend_from_slice(&data);
-            if self.joined.len() >= JOINED {
-                self.complete();
-            }
-        }
     }
 
     /// Credit need not wait for data of the other direction.
@@ -84,12 +66,6 @@ impl Queue {
         let is_first = |frame: &&Frame| matches!(frame, Frame::Open(_) | Frame::Opened);
         let place = self.frames.iter().take_while(is_first).count();
         self.frames.insert(place, Frame::Credit(more));
-    }
-
-    fn complete(&mut self) {
-        if !self.joined.is_empty() {
-            self.frames.push_back(Frame::Data(self.joined.split().freeze()));
-        }
     }
 }
 

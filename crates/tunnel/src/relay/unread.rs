@@ -1,42 +1,26 @@
-//! Received bytes that nobody has taken. Small pieces are joined: each piece costs a hundred bytes of memory, which credit does not count.
+//! Received bytes that nobody has taken. Small pieces are joined, because credit counts bytes only.
 
 use std::collections::VecDeque;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
-/// Pieces that are shorter are copied, unless they are the only one.
-const SMALL: usize = 1_024;
-
-/// Length at which joined pieces are one that is complete.
-const JOINED: usize = 16 << 10;
+use super::joined::Joined;
 
 /// Bytes in their order.
 #[derive(Debug, Default)]
 pub(super) struct Unread {
     pieces: VecDeque<Bytes>,
-    /// Small pieces behind all others.
-    joined: BytesMut,
+    joined: Joined,
 }
 
 impl Unread {
     pub(super) fn push(&mut self, piece: Bytes) {
         let is_first = self.pieces.is_empty() && self.joined.is_empty();
-        if piece.len() >= SMALL || is_first {
-            self.complete();
-            self.pieces.push_back(piece);
-        } else {
-            self.joined.extend_from_slice(&piece);
-            if self.joined.len() >= JOINED {
-                self.complete();
-            }
-        }
+        self.pieces.extend(self.joined.push(piece, is_first));
     }
 
     pub(super) fn pop(&mut self) -> Option<Bytes> {
-        if self.pieces.is_empty() {
-            self.complete();
-        }
-        self.pieces.pop_front()
+        self.pieces.pop_front().or_else(|| self.joined.take())
     }
 
     #[cfg(test)]
@@ -48,12 +32,6 @@ impl Unread {
     #[cfg(test)]
     pub(super) fn messages(&self) -> usize {
         self.pieces.len() + usize::from(!self.joined.is_empty())
-    }
-
-    fn complete(&mut self) {
-        if !self.joined.is_empty() {
-            self.pieces.push_back(self.joined.split().freeze());
-        }
     }
 }
 
