@@ -28,7 +28,7 @@ const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 /// Addresses of a name that are tried: each is a socket.
 const MAX_ADDRESSES: usize = 8;
 
-/// Connections of a peer at the same time, unless told. Each is a socket.
+/// Connections of a peer at the same time, unless told. Each is a socket, or up to [`MAX_ADDRESSES`] while its target is tried.
 const MAX_CONNECTIONS: usize = 1_024;
 
 /// Names that are resolved at the same time. Each takes a thread.

@@ -100,7 +100,7 @@ impl Connection {
     pub(super) fn inbound(&mut self) -> Inbound {
         match (self.unread.pop(), self.ended) {
             (Some(data), _) => Inbound::Data(data),
-            // What came before a reset is received, as with TCP.
+            // What came before a reset is received, as Linux does with TCP.
             (None, _) if self.peer_has_finished => Inbound::Finished,
             (None, Some(Ended::Reset(reason))) => Inbound::Reset(reason),
             (None, _) => Inbound::Nothing,

@@ -2,16 +2,19 @@
 //!
 //! Both directions of a connection use the stream of the same number. The end that has set up the association opens connections on even
 //! streams, the other end on odd ones. The end that accepted a connection ends it by CLOSED or RESET, exactly once; only then does the
-//! opener use the stream again. Frames of a stream are in order, so nothing of an earlier connection can reach a later one:
+//! opener use the stream again. Frames of a stream are in order. So nothing of an earlier connection can reach a later one.
 //!
 //! ```text
-//! opener    OPEN ─▶ (OPENED or RESET) ◀─ DATA, CREDIT, FINISHED in both directions ─▶ FINISHED or RESET
-//! acceptor                                                                          ─▶ CLOSED or RESET
+//! opener   ─▶ OPEN
+//! acceptor ─▶ OPENED, or RESET
+//! both     ─▶ DATA, CREDIT, FINISHED; those of the opener may precede OPENED
+//! opener   ─▶ RESET, if it ends the connection early
+//! acceptor ─▶ CLOSED, or RESET
 //! ```
 //!
-//! The driver passes in the messages that the association received, transmits the frames of [`Relay::poll_transmit`], tells by
-//! [`Relay::handle_unsent`] what of them the association has not sent, and wakes whoever uses the connection of a stream on which something
-//! was received or transmitted.
+//! The driver passes in the messages that the association received, and transmits the frames of [`Relay::poll_transmit`]. By
+//! [`Relay::handle_unsent`] it tells what of them the association has not sent. It wakes whoever uses the connection of a stream on which
+//! something was received or transmitted.
 
 mod connection;
 mod joined;
@@ -28,7 +31,7 @@ use thiserror::Error;
 use self::connection::{Connection, Ended};
 pub use self::connection::{Inbound, Outbound};
 use self::queue::{Queue, Unsent};
-use crate::credit::BUDGET;
+use crate::credit::{BUDGET, MAX_CREDIT};
 use crate::frame::{Frame, FrameError, LONGEST_DATA, Reason};
 use crate::target::Target;
 
@@ -67,7 +70,7 @@ pub enum Violation {
     #[error("{0}")]
     Frame(#[from] FrameError),
     /// A frame came on a stream that does not exist.
-    #[error("a frame came on the stream {0}, and there are 1024")]
+    #[error("a frame came on the stream {0}, and there are {STREAMS}")]
     NoSuchStream(u16),
     /// OPEN came on a stream of the other end, or an answer from the opener.
     #[error("a frame came from the wrong end of a connection")]
@@ -97,7 +100,7 @@ pub enum Violation {
     #[error("more data came than credit was given")]
     BeyondCredit,
     /// More credit came than anybody may have.
-    #[error("more credit came than 2147483647 bytes")]
+    #[error("more credit came than {MAX_CREDIT} bytes")]
     TooMuchCredit,
 }
 
@@ -240,10 +243,11 @@ impl Relay {
         let Some(connection) = self.connection_mut(id) else {
             return;
         };
-        let before = connection.window.grown();
-        let grant = connection.window.read(bytes, left);
-        let more = connection.window.grown() - before;
         let is_wanted = connection.ended.is_none() && !connection.peer_has_finished;
+        let before = connection.window.grown();
+        // A window for which nothing comes any more takes none of the budget.
+        let grant = connection.window.read(bytes, if is_wanted { left } else { 0 });
+        let more = connection.window.grown() - before;
         self.grown += more;
         if let Some(bytes) = grant.filter(|_| is_wanted) {
             self.queue(id.stream, Frame::Credit(bytes));

@@ -294,7 +294,7 @@ fn connection_given_up_before_its_open_is_transmitted_is_closed() {
     assert_eq!(pair.ends[0].free.len(), 512);
 }
 
-/// As with TCP: a server refuses an upload with an answer, and resets the connection.
+/// As Linux does with TCP: a server refuses an upload with an answer, and resets the connection.
 #[test]
 fn what_was_sent_before_a_reset_is_received() {
     let mut pair = Pair::new();
@@ -469,6 +469,9 @@ impl Fixture {
             }
         }
         let end = self.rng.below(2) as usize;
+        // Too much or not, on one of the streams that are used first.
+        let (stream, unsent) = (self.rng.below(64) as u16, self.rng.below(300_000));
+        self.pair.ends[end].handle_unsent(stream, unsent);
         if self.rng.chance(1, 2) {
             self.pair.transmit(end);
         }
@@ -576,6 +579,11 @@ impl Fixture {
 
     /// Everything comes to an end: all finish, read and give up.
     fn end(&mut self) {
+        for relay in &mut self.pair.ends {
+            for stream in 0..STREAMS {
+                relay.handle_unsent(stream, 0);
+            }
+        }
         for _ in 0..10_000 {
             self.pair.settle_into(&mut self.watched);
             let mut all_closed = true;
@@ -720,6 +728,9 @@ fn random_frames_leave_memory_within_its_limits() {
                         }
                     }
                 }
+            }
+            if rng.chance(1, 8) {
+                relay.handle_unsent(rng.below(6) as u16, rng.below(300_000));
             }
             while rng.chance(3, 4) && relay.poll_transmit().is_some() {}
             assert!(relay.grown <= BUDGET, "seed {seed}");
