@@ -6,7 +6,6 @@
 mod connection;
 mod parts;
 
-use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -41,7 +40,7 @@ struct Shared {
 }
 
 /// A stream on which little is unsent.
-type Low = Result<u16, SendError>;
+type LowStream = Result<u16, SendError>;
 
 /// A connection that the peer wants to open.
 #[derive(Debug)]
@@ -158,7 +157,7 @@ impl Tunnel {
         loop {
             turn = (turn + 1) % TURN;
             if turn == 0 {
-                // While messages are there, nothing else below waits.
+                // recv_part returns at once while messages are there: the transmitter, which shares this task, would not run.
                 yield_now().await;
             }
             let message = match association.recv_part().await {
@@ -179,7 +178,8 @@ impl Tunnel {
     }
 
     fn on_frame(&self, stream: u16, frame: Frame) -> Result<Option<Incoming>, Violation> {
-        let opened = self.0.command(|relay| relay.handle_frame(stream, frame))?;
+        // Received frames queue none, so there is nothing to transmit.
+        let opened = self.0.relay().handle_frame(stream, frame)?;
         if let Some(waiting) = self.0.streams.get(usize::from(stream)) {
             waiting.notify_waiters();
         }
@@ -242,7 +242,11 @@ impl Shared {
     }
 
     /// A stream that was held has as little unsent as it waited for.
-    fn on_low(&self, low: Result<Low, JoinError>, held: &mut JoinSet<Low>) -> Result<(), SendError> {
+    fn on_low(
+        &self,
+        low: Result<LowStream, JoinError>,
+        held: &mut JoinSet<LowStream>,
+    ) -> Result<(), SendError> {
         // Nobody aborts these tasks, and they do not panic.
         if let Ok(low) = low {
             self.hold_if_full(low?, held);
@@ -251,7 +255,7 @@ impl Shared {
     }
 
     /// Tells the relay what is unsent on `stream`, and has it told again if that is too much.
-    fn hold_if_full(&self, stream: u16, held: &mut JoinSet<Low>) {
+    fn hold_if_full(&self, stream: u16, held: &mut JoinSet<LowStream>) {
         let sending = self.association.stream(StreamId(stream));
         let unsent = sending.queued();
         if let Some(mark) = self.relay().handle_unsent(stream, unsent) {
@@ -282,8 +286,7 @@ impl Shared {
         };
         loop {
             // Before the check: what happens after it is not missed.
-            let mut notified = pin!(waiting.notified());
-            notified.as_mut().enable();
+            let notified = waiting.notified();
             if self.is_over.load(Ordering::Acquire) {
                 return Err(Reason::Down);
             }
