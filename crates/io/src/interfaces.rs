@@ -44,8 +44,8 @@ pub fn usable_addresses() -> io::Result<Vec<IpAddr>> {
     Ok(found.into_iter().map(|(_, address)| address).collect())
 }
 
-/// Whether this host has `address`, of whatever scope and state: an interface lists it, or a socket can be bound to it, as to each
-/// address of the loopback network (127.0.0.0/8), of which interfaces list one.
+/// Whether this host has `address`, of whatever scope and state: it is a loopback or wildcard address, an interface lists it, or a socket
+/// can be bound to it. The last does not count where Linux permits binding to foreign addresses (`ip_nonlocal_bind`).
 ///
 /// # Errors
 ///
@@ -54,7 +54,7 @@ pub fn is_host_address(address: IpAddr) -> io::Result<bool> {
     if address.is_loopback() || address.is_unspecified() {
         return Ok(true);
     }
-    if !binds_foreign(address) && UdpSocket::bind((address, 0)).is_ok() {
+    if UdpSocket::bind((address, 0)).is_ok() && !binds_foreign(address) {
         return Ok(true);
     }
     // An IPv6 address cannot be bound while the system looks for duplicates of it.
