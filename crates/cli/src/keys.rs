@@ -245,9 +245,14 @@ fn make(file: &Path) -> io::Result<PrivateKey> {
 }
 
 fn load(file: &Path) -> Result<PrivateKey, Failure> {
+    read(file).map_err(Failure::Usage)
+}
+
+/// The private key in a file.
+pub(crate) fn read(file: &Path) -> Result<PrivateKey, String> {
     let shown = file.display();
-    let text = fs::read_to_string(file).map_err(|error| Failure::Usage(format!("{shown}: {error}")))?;
-    parse(&text).map_err(|error| Failure::Usage(format!("{shown}: {error}")))
+    let text = fs::read_to_string(file).map_err(|error| format!("{shown}: {error}"))?;
+    parse(&text).map_err(|error| format!("{shown}: {error}"))
 }
 
 /// Parses a private key as `genkey` prints it.

@@ -6,9 +6,9 @@ use anabranch_tunnel::Target;
 
 /// A port of this host that leads to a target at the far side, as `ssh -L` has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Forward {
-    pub(crate) listen: SocketAddr,
-    pub(crate) target: Target,
+pub(super) struct Forward {
+    pub(super) listen: SocketAddr,
+    pub(super) target: Target,
 }
 
 const FORM: &str =

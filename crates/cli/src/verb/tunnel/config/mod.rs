@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 use anabranch::{PrivateKey, PublicKey};
 use anabranch_tunnel::{Proxy, Reach, Rule};
 
-pub(crate) use self::forward::Forward;
-use self::forward::{parse_forward, parse_proxy};
+use self::forward::{Forward, parse_forward, parse_proxy};
 pub(crate) use self::lines::ConfigError;
 use self::lines::{Entry, Section, parse};
 use crate::keys;
@@ -101,7 +100,7 @@ impl Config {
             .filter(|entrance| !entrance.listen.ip().is_loopback());
         let exposed = exposed.map(|entrance| {
             let listen = entrance.listen;
-            format!("who can reach {listen} can use the tunnel: nobody is asked who he is there")
+            format!("{listen} is not a loopback address: whoever can connect to it can use the tunnel without authentication")
         });
         let holder = interface.key_file.as_deref().unwrap_or(file);
         let readable = is_readable_by_others(holder).then(|| {
@@ -145,7 +144,8 @@ struct Interface {
 struct PeerSection {
     line: usize,
     peer: Peer,
-    forwards: Vec<Forward>,
+    /// With their lines.
+    forwards: Vec<(usize, Forward)>,
 }
 
 /// Reads a section.
@@ -173,7 +173,8 @@ impl Reader<'_> {
     }
 
     fn interface(&self) -> Result<Interface, ConfigError> {
-        let (mut key, mut listen, mut paths) = (None, None, String::new());
+        let (mut key, mut listen) = (None, None);
+        let (mut paths, mut joined_paths) = (None, String::new());
         let (mut entrances, mut path_line, mut key_file) = (Vec::new(), 0, None);
         for entry in &self.section.entries {
             let text = entry.value.as_str();
@@ -182,16 +183,16 @@ impl Reader<'_> {
                 "privatekey" => self.once(&mut key, entry, keys::parse(text).map_err(wrong)?)?,
                 "privatekeyfile" => {
                     let named = self.beside(text);
-                    self.once(&mut key, entry, read_key(&named).map_err(wrong)?)?;
+                    self.once(&mut key, entry, keys::read(&named).map_err(wrong)?)?;
                     key_file = Some(named);
                 }
                 "listen" => self.once(&mut listen, entry, parse_listening(text).map_err(wrong)?)?,
                 "path" => {
                     path_line = entry.line;
-                    let separator = if paths.is_empty() { "" } else { "," };
-                    paths = format!("{paths}{separator}{text}");
+                    let separator = if joined_paths.is_empty() { "" } else { "," };
+                    joined_paths += &format!("{separator}{text}");
                     // Together with those before, so that none is written twice.
-                    parse_from(&paths).map_err(wrong)?;
+                    paths = Some(parse_from(&joined_paths).map_err(wrong)?);
                 }
                 "socks" => entrances.push((entry.line, parse_proxy(text).map_err(wrong)?, Proxy::Socks5)),
                 "http" => entrances.push((entry.line, parse_proxy(text).map_err(wrong)?, Proxy::HttpConnect)),
@@ -205,10 +206,6 @@ impl Reader<'_> {
                 }
             }
         }
-        let paths = match paths.as_str() {
-            "" => None,
-            paths => Some(parse_from(paths).map_err(|error| self.error(&error))?),
-        };
         Ok(Interface {
             key: key.ok_or_else(|| self.error("there is no PrivateKey; `anabranch genkey` makes keys"))?,
             key_file,
@@ -231,13 +228,13 @@ impl Reader<'_> {
                 "name" => self.once(&mut name, entry, text.to_owned())?,
                 "endpoint" => endpoints.extend(parse_endpoints(text).map_err(wrong)?),
                 "allow" => allowed.extend(parse_allowed(text).map_err(wrong)?),
-                "forward" => forwards.push(parse_forward(text).map_err(wrong)?),
+                "forward" => forwards.push((entry.line, parse_forward(text).map_err(wrong)?)),
                 _ => return Err(self.unknown(entry, "Peer", "PublicKey, Name, Endpoint, Allow and Forward")),
             }
         }
         let rules: Vec<Rule> = allowed.iter().filter_map(|allowed| allowed.rule()).collect();
         let reach = match &allowed[..] {
-            // A server is there to be used; a client is not.
+            // Clients use a server to reach other hosts; a server need not reach the network of its client.
             [] if endpoints.is_empty() => Reach::Others,
             [Allowed::Others] => Reach::Others,
             [] | [Allowed::Nothing] => Reach::Only(Vec::new()),
@@ -270,11 +267,6 @@ impl Reader<'_> {
     fn beside(&self, name: &str) -> PathBuf {
         self.file.parent().unwrap_or_else(|| Path::new("")).join(name)
     }
-}
-
-fn read_key(file: &Path) -> Result<PrivateKey, String> {
-    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    keys::parse(&text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// One value of `Allow`.
@@ -372,7 +364,8 @@ fn entrances(
     let called: Vec<usize> = (0..peers.len())
         .filter(|place| !peers[*place].peer.endpoints.is_empty())
         .collect();
-    let mut entrances = Vec::new();
+    // With their lines.
+    let mut entrances: Vec<(usize, Entrance)> = Vec::new();
     for (line, listen, proxy) in &interface.entrances {
         let [peer] = called[..] else {
             let found = called.len();
@@ -381,28 +374,25 @@ fn entrances(
             );
             return Err(ConfigError::new(file, Some(*line), text));
         };
-        entrances.push(Entrance {
-            listen: *listen,
-            proxy: proxy.clone(),
-            peer,
-        });
+        let (listen, proxy) = (*listen, proxy.clone());
+        entrances.push((*line, Entrance { listen, proxy, peer }));
     }
     for (peer, section) in peers.iter().enumerate() {
-        entrances.extend(section.forwards.iter().map(|forward| Entrance {
-            listen: forward.listen,
-            proxy: Proxy::Forward(forward.target.clone()),
-            peer,
+        entrances.extend(section.forwards.iter().map(|(line, forward)| {
+            let (listen, proxy) = (forward.listen, Proxy::Forward(forward.target.clone()));
+            (*line, Entrance { listen, proxy, peer })
         }));
     }
-    for (place, entrance) in entrances.iter().enumerate() {
+    for (index, (line, entrance)) in entrances.iter().enumerate() {
         let listen = entrance.listen;
-        if listen.port() != 0 && entrances[..place].iter().any(|other| other.listen == listen) {
+        let is_taken = entrances[..index].iter().any(|(_, other)| other.listen == listen);
+        if listen.port() != 0 && is_taken {
             let text =
                 format!("{listen} is to be listened at twice (Socks, Http, Forward); choose another port");
-            return Err(ConfigError::new(file, None, text));
+            return Err(ConfigError::new(file, Some(*line), text));
         }
     }
-    Ok(entrances)
+    Ok(entrances.into_iter().map(|(_, entrance)| entrance).collect())
 }
 
 fn is_readable_by_others(file: &Path) -> bool {

@@ -67,7 +67,7 @@ fn client_leads_its_proxies_to_the_peer_with_an_endpoint() {
     );
 }
 
-/// Refuses `text` at the beginning of `place` with a hint, on one line and without secrets.
+/// `text` is refused with an error that begins with `place` and contains `hint`, on one line and without secrets.
 fn assert_refused(text: &str, place: &str, hint: &str) {
     let error = parse_text(text)
         .err()
@@ -204,8 +204,13 @@ fn peers_that_do_not_fit_are_refused() {
         ),
         (
             format!("{interface}Socks = 1\nHttp = 1\n{rest}Endpoint = a\n"),
-            "t.conf: ",
+            "t.conf:4: ",
             "127.0.0.1:1",
+        ),
+        (
+            format!("{server}Forward = 2:a:1\nForward = 2:b:1\n"),
+            "t.conf:7: ",
+            "127.0.0.1:2",
         ),
     ] {
         assert_refused(&text, place, hint);
