@@ -8,7 +8,7 @@ use super::lines::{Lines, Stream};
 use super::{Event, Reporter};
 
 /// Version of the events, raised when one loses a field or a field gets another meaning. docs/cli-json.schema.json describes them.
-const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
 /// What is printed of an event.
 #[derive(Debug, Serialize)]

@@ -22,6 +22,7 @@ use std::time::Duration;
 use clap::Args;
 
 pub(crate) use event::{DemoRow, Event, Progress, StoredReport, Summary, UplinkReport};
+pub(crate) use json::SCHEMA;
 pub(crate) use observe::{Counter, Role, observe, report_path_changes};
 pub(crate) use paths::{PathMonitor, PathReport, paths_between, paths_since};
 pub(crate) use test_report::{

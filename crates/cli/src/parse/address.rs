@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use anabranch::PublicKey;
 
 /// Default port: the UDP port of SCTP (RFC 6951 §5.1).
-const DEFAULT_PORT: u16 = 9899;
+pub(crate) const DEFAULT_PORT: u16 = 9899;
 
 /// An address or host name with a port.
 #[derive(Clone, PartialEq, Eq, Debug)]

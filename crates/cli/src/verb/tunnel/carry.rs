@@ -8,7 +8,7 @@ use anabranch_tunnel::{End, Role, Tunnel};
 use super::Shared;
 use super::state::State;
 use crate::network::Guarded;
-use crate::output::{Event, PathMonitor, report_path_changes};
+use crate::output::{Event, PathReport, report_path_changes};
 
 /// Carries connections until the association ends; `meanwhile` runs beside that.
 pub(super) async fn carry(
@@ -38,7 +38,7 @@ pub(super) async fn carry(
     shared.reporter.report(&Event::TunnelUp {
         peer: &config.name,
         transfer: number,
-        paths: PathMonitor::start(&association).latest(),
+        paths: &PathReport::all(&association),
     });
     tokio::select! {
         end = tunnel.run(serve) => end,

@@ -32,8 +32,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// Keeps a tunnel to `peer` up until dropped.
 pub(super) async fn run(shared: Shared, peer: usize) -> Infallible {
     let mut caller = Caller {
-        peer: &shared.config.peers[peer],
-        place: peer,
+        peer,
+        config: &shared.config.peers[peer],
         shared: &shared,
         warned: BTreeSet::new(),
     };
@@ -53,7 +53,7 @@ pub(super) async fn run(shared: Shared, peer: usize) -> Infallible {
         // The same message every few seconds says nothing new.
         if message != last {
             shared.reporter.report(&Event::TunnelDown {
-                peer: &caller.peer.name,
+                peer: &caller.config.name,
                 message: &message,
                 seconds: Some(pause.as_secs_f64()),
             });
@@ -81,8 +81,8 @@ impl Pauses {
 
 struct Caller<'s> {
     shared: &'s Shared,
-    peer: &'s Peer,
-    place: usize,
+    peer: usize,
+    config: &'s Peer,
     /// What was told already.
     warned: BTreeSet<String>,
 }
@@ -92,7 +92,7 @@ impl Caller<'_> {
     async fn attempt(&mut self) -> Result<(End, Duration), Failure> {
         let addresses = PeerAddresses {
             key: None,
-            hosts: self.peer.endpoints.clone(),
+            hosts: self.config.endpoints.clone(),
         };
         // Names and uplinks may be others than the last time.
         let remotes = resolve(&addresses).await?;
@@ -103,7 +103,7 @@ impl Caller<'_> {
         let config = &self.shared.config;
         let keys = SenderKeys::Trusted {
             own: Some(config.key.clone()),
-            receivers: vec![self.peer.key],
+            receivers: vec![self.config.key],
             source: String::new(),
         };
         let builder = network::endpoint_on(sockets, association_config(PolicyRecipe::default()));
@@ -136,7 +136,7 @@ impl Caller<'_> {
         let shared = self.shared;
         let meanwhile = following.run(|text| shared.warn(text));
         let begun = Instant::now();
-        let end = carry(shared, (self.place, Role::Client), association, meanwhile).await;
+        let end = carry(shared, (self.peer, Role::Client), association, meanwhile).await;
         Ok((end, begun.elapsed()))
     }
 
@@ -158,7 +158,7 @@ impl Caller<'_> {
             ),
             ConnectError::UntrustedKey(key) => format!(
                 "{peer} has the key {key}, not the PublicKey of {}: is this what its configuration has? If not, somebody else answers",
-                self.peer.name
+                self.config.name
             ),
             ConnectError::KeyNotAccepted(key) => format!(
                 "{peer} does not accept our key {key}: write a [Peer] with this PublicKey into its file"

@@ -2,33 +2,30 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use anabranch::PrivateKey;
-use anabranch::io::expand_wildcard;
+use anabranch::io::usable_addresses;
 use anabranch_types::AddressScope;
 
 use crate::arguments::TunnelInitArguments;
 use crate::failure::Failure;
 use crate::known_peers::create_private;
 use crate::output::{print, remark};
-use crate::parse::PeerAddress;
-
-/// Default port, as that of other verbs.
-const PORT: u16 = 9899;
+use crate::parse::{DEFAULT_PORT, PeerAddress};
 
 /// Writes both files and says what to do with them.
 pub(super) fn run(arguments: &TunnelInitArguments) -> Result<(), Failure> {
     let endpoints = match &arguments.server {
-        named if named.is_empty() => own_addresses(),
+        named if named.is_empty() => own_addresses()?,
         named => named
             .iter()
             .flat_map(|addresses| addresses.hosts.clone())
             .collect(),
     };
-    let port = endpoints.first().map_or(PORT, |endpoint| endpoint.port);
+    let port = endpoints.first().map_or(DEFAULT_PORT, |endpoint| endpoint.port);
     if let Some(other) = endpoints.iter().find(|endpoint| endpoint.port != port) {
         return Err(Failure::Usage(format!(
             "--server {other}: the server listens at one port, here {port}; give all addresses the same one"
@@ -38,9 +35,7 @@ pub(super) fn run(arguments: &TunnelInitArguments) -> Result<(), Failure> {
     let (server, client) = (server.map_err(Failure::work)?, client.map_err(Failure::work)?);
     let folder = arguments.folder.as_path();
     let failure = |error: io::Error| Failure::Work(format!("{}: {error}", folder.display()));
-    if !folder.is_dir() {
-        create_private(folder).map_err(failure)?;
-    }
+    create_private(folder).map_err(failure)?;
     let files = ["server.conf", "client.conf"].map(|name| folder.join(name));
     if let Some(file) = files.iter().find(|file| fs::symlink_metadata(file).is_ok()) {
         let file = file.display();
@@ -85,23 +80,20 @@ fn told_of(endpoints: &[PeerAddress]) -> String {
     )
 }
 
-/// The addresses of this host, which `init` then takes for the server.
-fn own_addresses() -> Vec<PeerAddress> {
-    let everywhere = [
-        SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT)),
-        SocketAddr::from((Ipv6Addr::UNSPECIFIED, PORT)),
-    ];
-    let present = everywhere
-        .iter()
-        .flat_map(|wildcard| expand_wildcard(*wildcard).unwrap_or_default());
-    let (local, others): (Vec<SocketAddr>, Vec<SocketAddr>) =
-        present.partition(|address| address.ip().is_loopback());
+/// The addresses of this host, which `init` then takes for the server; loopback only if there is nothing else.
+fn own_addresses() -> Result<Vec<PeerAddress>, Failure> {
+    let present = usable_addresses().map_err(|error| {
+        Failure::Work(format!(
+            "cannot list the addresses of this host: {error}; give --server"
+        ))
+    })?;
+    let (local, others): (Vec<IpAddr>, Vec<IpAddr>) = present.into_iter().partition(IpAddr::is_loopback);
     let chosen = if others.is_empty() { local } else { others };
     let named = chosen.into_iter().map(|address| PeerAddress {
-        host: address.ip().to_string(),
-        port: PORT,
+        host: address.to_string(),
+        port: DEFAULT_PORT,
     });
-    named.collect()
+    Ok(named.collect())
 }
 
 fn server_text(own: &PrivateKey, peer: &PrivateKey, port: u16) -> String {
@@ -168,7 +160,7 @@ mod tests {
         let endpoints = |hosts: &[&str]| -> Vec<PeerAddress> {
             let named = hosts.iter().map(|host| PeerAddress {
                 host: (*host).to_owned(),
-                port: PORT,
+                port: DEFAULT_PORT,
             });
             named.collect()
         };

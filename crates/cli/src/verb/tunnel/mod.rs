@@ -114,9 +114,9 @@ async fn all_parts(
     if let Some(listen) = shared.config.listen.clone() {
         parts.spawn(server::run(shared.clone(), listen));
     }
-    for (place, _) in shared.config.called() {
+    for (peer, _) in shared.config.called() {
         let shared = shared.clone();
-        parts.spawn(async move { Ok(client::run(shared, place).await) });
+        parts.spawn(async move { Ok(client::run(shared, peer).await) });
     }
     match parts.join_next().await {
         Some(ended) => ended.map_err(Failure::work)?,

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::Shared;
 use crate::failure::Failure;
-use crate::output::{PathMonitor, bytes_text, print, printable};
+use crate::output::{PathReport, SCHEMA, bytes_text, print, printable};
 
 /// How long a running tunnel has to answer, and its reader to read.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -60,14 +60,14 @@ struct PathStatus {
 
 /// Prints the status of the tunnel that runs with `file`.
 pub(super) async fn show(file: &Path, json: bool) -> Result<(), Failure> {
-    let place = socket_of(file);
-    let asked = timeout(PATIENCE, ask(&place)).await;
+    let socket = socket_file_of(file);
+    let asked = timeout(PATIENCE, ask(&socket)).await;
     let text = match asked.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
         Ok(text) => text,
         Err(error) => {
-            let (place, file) = (place.display(), file.display());
+            let (socket, file) = (socket.display(), file.display());
             return Err(Failure::Work(format!(
-                "{place}: {error}; is `anabranch tunnel {file}` running, by the same user?"
+                "{socket}: {error}; is `anabranch tunnel {file}` running, by the same user?"
             )));
         }
     };
@@ -77,15 +77,15 @@ pub(super) async fn show(file: &Path, json: bool) -> Result<(), Failure> {
     let status: Status = serde_json::from_str(&text).map_err(|error| {
         Failure::Work(format!(
             "{}: not a status of this version: {error}",
-            place.display()
+            socket.display()
         ))
     })?;
     print(describe(&status))
 }
 
-async fn ask(place: &Path) -> io::Result<String> {
+async fn ask(socket: &Path) -> io::Result<String> {
     let mut text = String::new();
-    UnixStream::connect(place)
+    UnixStream::connect(socket)
         .await?
         .read_to_string(&mut text)
         .await?;
@@ -126,20 +126,20 @@ fn describe(status: &Status) -> String {
 
 /// Answers questions for the status. Without the socket, everything else works.
 pub(super) fn listen(shared: &Shared, parts: &mut JoinSet<Result<Infallible, Failure>>) {
-    let place = socket_of(&shared.config.file);
-    match Place::open(&place) {
-        Ok((listener, place)) => {
+    let file = socket_file_of(&shared.config.file);
+    match SocketFile::open(&file) {
+        Ok((listener, file)) => {
             let shared = shared.clone();
-            parts.spawn(async move { Ok(answer(&shared, &listener, place).await) });
+            parts.spawn(async move { Ok(answer(&shared, &listener, file).await) });
         }
         Err(error) => shared.warn(&format!(
             "{}: {error}; `anabranch tunnel status` will not work",
-            place.display()
+            file.display()
         )),
     }
 }
 
-async fn answer(shared: &Shared, listener: &UnixListener, _place: Place) -> Infallible {
+async fn answer(shared: &Shared, listener: &UnixListener, _file: SocketFile) -> Infallible {
     loop {
         let Ok((mut reader, _)) = listener.accept().await else {
             tokio::time::sleep(PATIENCE).await;
@@ -158,18 +158,17 @@ fn status(shared: &Shared) -> Status {
         .peers
         .iter()
         .enumerate()
-        .map(|(place, peer)| PeerStatus {
-            name: peer.name.clone(),
-            key: peer.key.to_string(),
+        .map(|(peer, config)| PeerStatus {
+            name: config.name.clone(),
+            key: config.key.to_string(),
             tunnels: shared
                 .state
-                .tunnels(place)
+                .tunnels(peer)
                 .iter()
                 .map(|(number, tunnel)| {
                     let (connections, so_far) = tunnel.connections();
-                    let monitor = PathMonitor::start(tunnel.association());
-                    let paths = monitor.latest().iter();
-                    let paths = paths.map(|path| {
+                    let paths = PathReport::all(tunnel.association());
+                    let paths = paths.iter().map(|path| {
                         serde_json::to_value(path).expect("invariant: a path has string keys only")
                     });
                     TunnelStatus {
@@ -182,30 +181,30 @@ fn status(shared: &Shared) -> Status {
                 .collect(),
         });
     Status {
-        schema: 1,
+        schema: SCHEMA,
         event: "tunnel-status".to_owned(),
         peers: peers.collect(),
     }
 }
 
 /// The socket beside the file.
-fn socket_of(file: &Path) -> PathBuf {
+fn socket_file_of(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".sock");
     name.into()
 }
 
 /// The name of a socket, which is removed with it.
-struct Place(PathBuf);
+struct SocketFile(PathBuf);
 
-impl Place {
+impl SocketFile {
     /// Opens a socket that only its owner can connect to. What a program that was killed has left is replaced.
-    fn open(place: &Path) -> io::Result<(UnixListener, Self)> {
-        if std::os::unix::net::UnixStream::connect(place).is_ok() {
+    fn open(file: &Path) -> io::Result<(UnixListener, Self)> {
+        if std::os::unix::net::UnixStream::connect(file).is_ok() {
             let text = "a tunnel runs with this file already";
             return Err(io::Error::new(io::ErrorKind::AddrInUse, text));
         }
-        let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
         // In a folder of its own until its permissions are set.
         let folder = tempfile::Builder::new()
             .prefix(".tunnel")
@@ -213,12 +212,12 @@ impl Place {
         let first = folder.path().join("s");
         let listener = UnixListener::bind(&first)?;
         fs::set_permissions(&first, Permissions::from_mode(0o600))?;
-        fs::rename(&first, place)?;
-        Ok((listener, Self(place.to_owned())))
+        fs::rename(&first, file)?;
+        Ok((listener, Self(file.to_owned())))
     }
 }
 
-impl Drop for Place {
+impl Drop for SocketFile {
     fn drop(&mut self) {
         // Its folder may be gone.
         let _ = fs::remove_file(&self.0);
