@@ -14,8 +14,8 @@ pub(super) const MULTIPLE: u64 = 64;
 pub(super) const LENGTH: u64 = 56;
 /// Where `msg_control` and `msg_controllen` are in `struct msghdr`.
 const CONTROL: u64 = 32;
-/// `UIO_MAXIOV`: how many messages a call sends or receives, and how many buffers a message has.
-pub(super) const MOST: u64 = 1024;
+/// How many messages a call sends or receives, and how many buffers a message has.
+pub(super) const UIO_MAXIOV: u64 = 1024;
 
 /// Memory of the program of a thread.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ impl Memory {
     ///
     /// `EMSGSIZE` for more than 1,024, `EINVAL` if their lengths are more than any call could return.
     pub(super) fn buffers(self, at: u64, count: u64) -> Result<Vec<Place>, Errno> {
-        if count > MOST {
+        if count > UIO_MAXIOV {
             return Err(Errno(libc::EMSGSIZE));
         }
         let bytes = self.read(at, count as usize * 16)?;
@@ -103,7 +103,7 @@ impl Memory {
     /// Where the ancillary data is of `count` messages of `sendmmsg`, up to the first that the program has not.
     pub(super) fn controls(self, at: u64, count: u64) -> Vec<Place> {
         let place = |message: u64| (at.wrapping_add(message * MULTIPLE + CONTROL), 16);
-        let places: Vec<Place> = (0..count.min(MOST)).map(place).collect();
+        let places: Vec<Place> = (0..count.min(UIO_MAXIOV)).map(place).collect();
         let bytes = seccomp::read_some(self.thread, &places);
         let control = |fields: &[u8]| {
             let mut fields = Fields::new(fields);

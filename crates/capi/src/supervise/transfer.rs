@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustix::event::PollFlags;
 
 use super::call::Call;
-use super::memory::{LENGTH, MOST, MULTIPLE, room};
+use super::memory::{LENGTH, MULTIPLE, UIO_MAXIOV, room};
 use super::{Awaited, Outcome, Supervisor};
 use crate::errno::Errno;
 use crate::ffi::seccomp::Place;
@@ -180,7 +180,7 @@ fn send_message(call: &Call, at: u64, flags: Flags) -> Result<Outcome, Errno> {
 /// Handles the messages of `sendmmsg` or `recvmmsg` until one fails or would wait, for which only the first one does.
 /// So a later one for all is sent again to those that have taken it.
 fn each(call: &Call, mut handle: impl FnMut(u64) -> Result<Outcome, Errno>) -> Result<Outcome, Errno> {
-    let count = call.arguments[2].min(MOST);
+    let count = call.arguments[2].min(UIO_MAXIOV);
     for at in 0..count {
         let place = call.arguments[1].wrapping_add(at * MULTIPLE);
         match handle(place) {
