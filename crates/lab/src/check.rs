@@ -8,7 +8,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{Check, Plan, Quantity};
+use crate::plan::{Check, Quantity};
 use crate::results::{Results, SeriesSet};
 use places::Outcome;
 
@@ -127,29 +127,22 @@ impl Finding {
 /// Evaluates a check on the runs of its plan.
 #[must_use]
 pub fn evaluate(check: &Check, results: &Results<'_>) -> Finding {
-    let series_of = |quantity: &Quantity| Some(SeriesSet::of_quantity(results, quantity));
-    judge(check, results.plan, series_of).unwrap_or_else(|| Finding::without_intervals(check, None))
+    let series_of = |quantity: &Quantity| SeriesSet::of_quantity(results, quantity);
+    let series = series_of(&check.quantity(results.plan));
+    let others = check.other_quantity().map(|quantity| series_of(&quantity));
+    judge(check, &series, others.as_ref())
 }
 
-/// Evaluates a check on the series that `series_of` has; `None` if it lacks them.
-pub(crate) fn judge(
-    check: &Check,
-    plan: &Plan,
-    series_of: impl Fn(&Quantity) -> Option<SeriesSet>,
-) -> Option<Finding> {
-    let series = series_of(&check.quantity(plan))?;
-    let others = match check.other_quantity() {
-        Some(quantity) => Some(series_of(&quantity)?),
-        None => None,
-    };
+/// Evaluates a check on the series of its quantity, and on those of the other quantity that it compares with, if any.
+pub(crate) fn judge(check: &Check, series: &SeriesSet, others: Option<&SeriesSet>) -> Finding {
     let evaluation = places::Evaluation {
         check,
-        series: &series,
-        others: others.as_ref().unwrap_or(&series),
+        series,
+        others: others.unwrap_or(series),
     };
     let selected = evaluation.selected();
     if let Some(found) = evaluation.failures(&selected) {
-        return Some(Finding::not_measured(check, found));
+        return Finding::not_measured(check, found);
     }
     // Bonferroni: all intervals of a check are right together with the confidence that one alone would have.
     let comparisons = evaluation.comparisons(&selected).max(1);
@@ -159,7 +152,7 @@ pub(crate) fn judge(
         found.count()
     };
     let (held, failed) = (count(Outcome::Holds), count(Outcome::Fails));
-    Some(Finding {
+    Finding {
         claim: check.claim.clone(),
         verdict: Verdict::of_counts(held, failed, observations.len()),
         passed: held,
@@ -167,7 +160,7 @@ pub(crate) fn judge(
         total: observations.len(),
         threshold: words::threshold(check),
         found: words::describe(&observations),
-    })
+    }
 }
 
 #[cfg(test)]

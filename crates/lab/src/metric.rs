@@ -14,10 +14,25 @@ pub struct Metric {
     pub unit: &'static str,
     /// What it measures, in one line.
     pub meaning: &'static str,
+    /// Whether it counts events, which may be rare.
+    pub is_count: bool,
 }
 
 const fn metric(name: &'static str, unit: &'static str, meaning: &'static str) -> Metric {
-    Metric { name, unit, meaning }
+    Metric {
+        name,
+        unit,
+        meaning,
+        is_count: false,
+    }
+}
+
+/// A metric that counts events, which may be rare.
+const fn count(name: &'static str, unit: &'static str, meaning: &'static str) -> Metric {
+    Metric {
+        is_count: true,
+        ..metric(name, unit, meaning)
+    }
 }
 
 /// Metrics of a whole run. All cover the measurement interval and the data sent towards the receiving end.
@@ -38,13 +53,13 @@ pub const OF_RUN: &[Metric] = &[
         "s",
         "time of the last message read, from the start of the run; missing if not all messages of a finite number were read",
     ),
-    metric("timeouts", "", "expirations of T3-rtx timers"),
-    metric(
+    count("timeouts", "", "expirations of T3-rtx timers"),
+    count(
         "fast-retransmits",
         "",
         "chunks declared lost because later ones were acknowledged",
     ),
-    metric(
+    count(
         "rescheduled",
         "",
         "chunks moved to another path by chunk rescheduling",
@@ -54,7 +69,7 @@ pub const OF_RUN: &[Metric] = &[
         "",
         "share of the sent payload that had been sent before",
     ),
-    metric("duplicates", "", "chunks received more than once"),
+    count("duplicates", "", "chunks received more than once"),
     metric("sacks", "", "SACKs processed by the data sender"),
     metric(
         "sack.tsns.mean",
@@ -101,7 +116,7 @@ pub const OF_RUN: &[Metric] = &[
         "",
         "share of samples in which the advertised receiver window was smaller than a packet",
     ),
-    metric(
+    count(
         "stalls",
         "",
         "periods of at least 0.5 s in which no link delivered a packet to the receiving end",
@@ -123,7 +138,7 @@ pub const OF_TESTBED: &[Metric] = &[
     ),
     metric("lateness.p99", "µs", "99th percentile of the lateness, to 3 %"),
     metric("lateness.max", "µs", "maximum of the lateness"),
-    metric(
+    count(
         "host-stalls",
         "",
         "periods of more than 5 ms in which the whole machine stood still, and the emulated links with it",
@@ -133,13 +148,13 @@ pub const OF_TESTBED: &[Metric] = &[
         "ms",
         "total duration of the host stalls; rates do not count this time",
     ),
-    metric(
+    count(
         "stray-losses",
         "packets",
         "packets lost outside the emulated links; should be 0",
     ),
     metric("load", "", "load average of the machine over the last minute"),
-    metric(
+    count(
         "integrity-errors",
         "messages",
         "messages delivered corrupted, twice or out of order; should be 0",
@@ -148,8 +163,8 @@ pub const OF_TESTBED: &[Metric] = &[
 
 /// Metrics of a whole run over TCP or Multipath TCP, in addition to those of every run.
 pub const OF_TCP: &[Metric] = &[
-    metric("retransmissions", "", "TCP segments retransmitted"),
-    metric(
+    count("retransmissions", "", "TCP segments retransmitted"),
+    count(
         "reinjections",
         "",
         "data mappings sent on another MPTCP subflow after the first one",
@@ -173,7 +188,7 @@ pub const OF_PROCESSOR: &[Metric] = &[
         "µs",
         "mean processing time of a packet with a SACK, beyond the time for any packet",
     ),
-    metric(
+    count(
         "dropped",
         "packets",
         "packets dropped because the ring buffer was full",
@@ -187,13 +202,13 @@ pub const OF_PATH: &[Metric] = &[
         "Mbit/s",
         "payload that arrived over the path, duplicates included",
     ),
-    metric("timeouts", "", "expirations of the path's T3-rtx timer"),
-    metric(
+    count("timeouts", "", "expirations of the path's T3-rtx timer"),
+    count(
         "fast-retransmits",
         "",
         "chunks declared lost on the path because later ones were acknowledged",
     ),
-    metric(
+    count(
         "rescheduled",
         "",
         "chunks moved to the path by chunk rescheduling",
@@ -235,16 +250,16 @@ pub const OF_LINK: &[Metric] = &[
     metric("carried", "Mbit/s", "IP packets delivered by the link"),
     metric("queue.mean", "packets", "queue length, sampled"),
     metric("queue.max", "packets", "maximum of the sampled queue length"),
-    metric("drops.queue", "", "packets dropped at a full queue"),
-    metric("drops.early", "", "packets dropped by active queue management"),
-    metric("drops.loss", "", "packets lost to random loss"),
-    metric("drops.cut", "", "packets lost because the link was cut"),
+    count("drops.queue", "", "packets dropped at a full queue"),
+    count("drops.early", "", "packets dropped by active queue management"),
+    count("drops.loss", "", "packets lost to random loss"),
+    count("drops.cut", "", "packets lost because the link was cut"),
     metric(
         "idle",
         "",
         "share of the time in which the link transmitted nothing",
     ),
-    metric(
+    count(
         "reverse.drops",
         "",
         "packets lost in the reverse direction, for any reason",
@@ -442,25 +457,10 @@ pub(crate) fn streams(apps: &Named<AppPlan>) -> Vec<u16> {
     streams
 }
 
-/// Metrics that count events, without the group of their path, stream or flow.
-const EVENTS: [&str; 10] = [
-    "timeouts",
-    "fast-retransmits",
-    "rescheduled",
-    "retransmissions",
-    "reinjections",
-    "duplicates",
-    "stalls",
-    "host-stalls",
-    "stray-losses",
-    "integrity-errors",
-];
-
-/// Whether the metric `name` counts events, which may be rare.
+/// Whether the metric `name`, with or without its group, counts events, which may be rare.
 #[must_use]
 pub fn counts_events(name: &str) -> bool {
-    let last = name.rsplit('.').next().unwrap_or(name);
-    EVENTS.contains(&last)
+    find(name).is_some_and(|metric| metric.is_count)
 }
 
 /// The unit of the metric `name`, with or without its group; empty if it has none.
@@ -498,7 +498,7 @@ fn find(name: &str) -> Option<Metric> {
 
 #[cfg(test)]
 mod tests {
-    use super::{meaning_of, renamed};
+    use super::{counts_events, meaning_of, renamed};
 
     #[test]
     fn meaning_depends_on_the_group() {
@@ -515,6 +515,30 @@ mod tests {
             assert_ne!(meaning_of(name), "", "{name}");
         }
         assert_eq!(meaning_of("path.north.goodputt"), "");
+    }
+
+    #[test]
+    fn counts_of_events_are_known_with_their_group() {
+        for name in [
+            "timeouts",
+            "path.north.timeouts",
+            "path.north.drops.queue",
+            "bottleneck.reverse.drops",
+            "processor.near.dropped",
+            "testbed.host-stalls",
+            "reinjections",
+        ] {
+            assert!(counts_events(name), "{name}");
+        }
+        for name in [
+            "goodput",
+            "stalls.time",
+            "sack.tsns.max",
+            "path.north.idle",
+            "load",
+        ] {
+            assert!(!counts_events(name), "{name}");
+        }
     }
 
     #[test]

@@ -110,11 +110,11 @@ pub(super) fn of_ratio(above: &Side<'_>, below: &Side<'_>, alpha: f64) -> Interv
     if !(above.is_count && below.is_count) || above.point.stats.count != below.point.stats.count {
         return ratio;
     }
-    let (most, least) = (above.events(), below.events());
-    let lower = interval::of_event_ratio(most.low, least.high, alpha);
+    let (numerators, denominators) = (above.events(), below.events());
+    let lower = interval::of_event_ratio(numerators.low, denominators.high, alpha);
     ratio
         .hull(lower)
-        .hull(interval::of_event_ratio(most.high, least.low, alpha))
+        .hull(interval::of_event_ratio(numerators.high, denominators.low, alpha))
 }
 
 /// The interval of a step: of the second value less `factor` times the first.

@@ -36,7 +36,7 @@ pub(super) enum Note {
     Exact,
     /// There was only one run.
     OneRun,
-    /// Both sides of the ratio are zero.
+    /// Both sides of the ratio, or both ends of the step, are zero.
     Nothing,
 }
 
@@ -269,7 +269,9 @@ impl Evaluation<'_> {
         };
         let (point, estimate) = places
             .iter()
-            .max_by(|left, right| left.1.value.total_cmp(&right.1.value))?;
+            .filter(|(_, estimate)| !estimate.value.is_nan())
+            .max_by(|left, right| left.1.value.total_cmp(&right.1.value))
+            .or_else(|| places.first())?;
         Some(Observation {
             label: point.label.clone(),
             value: estimate.value,
@@ -311,20 +313,20 @@ impl Evaluation<'_> {
             } else {
                 (0.0, f64::INFINITY)
             };
-            let is_single = before.is_single() || after.is_single();
+            let note = match () {
+                () if before.is_zero() && after.is_zero() => Note::Nothing,
+                () if before.is_single() || after.is_single() => Note::OneRun,
+                () if series.is_exact => Note::Exact,
+                () => Note::Sampled,
+            };
             Observation {
                 label: format!("{} to {}", pair[0].label, pair[1].label),
                 value: after.value() - factor * before.value(),
                 interval,
-                note: match () {
-                    () if is_single => Note::OneRun,
-                    () if series.is_exact => Note::Exact,
-                    () => Note::Sampled,
-                },
-                outcome: if is_single {
-                    Outcome::Undecided
-                } else {
-                    within(interval, least, most)
+                note,
+                outcome: match note {
+                    Note::Nothing | Note::OneRun => Outcome::Undecided,
+                    Note::Exact | Note::Sampled => within(interval, least, most),
                 },
             }
         };

@@ -356,6 +356,29 @@ fn no_check_passes_where_nothing_happened() {
         Verdict::Undecided,
         "it fails at two, nothing happened at one"
     );
+    for direction in ["rising", "falling"] {
+        let check = "kind = \"monotone\"\ny = \"timeouts\"\nseries = \"fast\"\nx = [10, 20]";
+        let (_, told) = verdict(&format!("{check}\ndirection = \"{direction}\""));
+        assert_eq!(told, "undecided: nothing happened at 10 to 20", "{direction}");
+    }
+}
+
+#[test]
+fn peak_is_not_where_nothing_happened() {
+    let peak = |series: &str, to: &str| {
+        let check =
+            format!("kind = \"peak\"\ny = \"timeouts\"\nseries = \"{series}\"\nto = \"{to}\"\nx = [20, 30]");
+        verdict(&check)
+    };
+    let (undecided, told) = peak("slow", "fast");
+    assert_eq!(undecided, Verdict::Undecided, "its ratio at 10 is unknown");
+    assert!(told.starts_with("undecided: ∞ ["), "{told}");
+    let (undecided, told) = peak("fast", "fast");
+    assert_eq!(
+        (undecided, told.as_str()),
+        (Verdict::Undecided, "undecided: nothing happened at 10"),
+        "nor is there another point"
+    );
 }
 
 #[test]

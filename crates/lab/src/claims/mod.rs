@@ -131,10 +131,13 @@ with figures for each.
 
 Each check compares the 95 % confidence interval of what we measured with a threshold. It is *reproduced* if the whole interval
 satisfies the threshold at all points, *contradicted* if no value of the interval does so at any point, and *partly* if it
-holds at some points and fails at others. It is *undecided* if intervals cover the threshold, if there was only one run, or if
-nothing happened that could be compared. The intervals of a check hold together with 95 %, however many points it has. They cover what
-differs between the seeds of the simulator, and nothing else. A claim is *partly* reproduced if one of its checks is, or if one is
-reproduced and another contradicted; it is *undecided* if that depends on checks that are.
+holds at some points and fails at others. It is *undecided* if intervals cover the threshold, if there was only one run, if nothing
+happened that could be compared, or if the values were not kept. A bound of no events is about the runs themselves, and one run
+decides it. It is *not measured* if runs failed. The intervals of a check hold together with 95 %, however many points it has. They
+cover what differs between repetitions: seeds in the simulator, and the machine on test beds.
+
+A claim has the verdict of its checks if all have the same. Otherwise it is *not measured* if one of its checks is not, *partly*
+reproduced if one of its checks is, or if one is reproduced and another contradicted, and *undecided* otherwise.
 
 A number stands before its interval, as `1.104 [1.101, 1.107] at 80`: the mean, or the ratio of two means. Results that were kept
 without the values of their runs show medians where their figure does, and have wider intervals that contain those of the

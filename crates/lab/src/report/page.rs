@@ -208,7 +208,10 @@ fn checks(summary: &ResultSummary) -> Markup {
                             td { (finding.claim) }
                             td { (finding.threshold) }
                             td { (finding.found) }
-                            td class="n" { (finding.passed) " of " (finding.total) }
+                            td class="n" {
+                                (finding.passed) " of " (finding.total)
+                                @if finding.undecided > 0 { ", " (finding.undecided) " undecided" }
+                            }
                         }
                     }
                 }

@@ -24,7 +24,15 @@ impl ResultSummary {
         };
         let judged = |check: &Check| {
             let earlier = self.findings.iter().find(|finding| finding.claim == check.claim);
-            check::judge(check, plan, series_of).unwrap_or_else(|| Finding::without_intervals(check, earlier))
+            let found = || {
+                let series = series_of(&check.quantity(plan))?;
+                let others = match check.other_quantity() {
+                    Some(quantity) => Some(series_of(&quantity)?),
+                    None => None,
+                };
+                Some(check::judge(check, &series, others.as_ref()))
+            };
+            found().unwrap_or_else(|| Finding::without_intervals(check, earlier))
         };
         let findings: Vec<Finding> = plan.checks.iter().map(judged).collect();
         Self {

@@ -166,8 +166,8 @@ pub struct PanelPoint {
     pub high: f64,
     /// Number of runs; 0 if not from runs.
     pub count: usize,
-    /// The value of each seed, in their order, from which checks are judged; empty if a seed has none, and in results of earlier
-    /// versions.
+    /// The values of the seeds that have one, in their order, from which checks are judged; empty for a single run, and in results
+    /// of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<f64>,
 }
@@ -233,7 +233,8 @@ impl ResultSummary {
     }
 
     /// Compares the summary with the current plan, given in both sizes: sets `is_outdated` and `changed_defaults`, and judges the
-    /// results by the checks of the plan. Summaries with overrides are not compared.
+    /// results by the checks of the plan. Results of another plan and those with failed runs keep their findings. Summaries with
+    /// overrides are not compared.
     #[must_use]
     pub fn compared_with_plan(self, full: &Plan, quick: &Plan) -> Self {
         if !self.changes.is_empty() {
@@ -248,8 +249,8 @@ impl ResultSummary {
             changed_defaults: self.settings.changed_defaults(&Settings::of(plan)),
             ..self
         };
-        // Results of another plan have its points and series, and are what its checks found.
-        if compared.is_outdated {
+        // Results of another plan have its points and series. Which runs failed is not kept.
+        if compared.is_outdated || compared.failed > 0 {
             compared
         } else {
             compared.judged_by(plan)

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anabranch_policy::catalog::CATALOG;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -110,41 +111,64 @@ impl Settings {
         self.changed.sort_by(|left, right| left.key.cmp(&right.key));
     }
 
-    /// The keys whose value differs from the value `now`, for all series or for one: a profile may have changed since. A key
-    /// that did not exist then is not counted.
+    /// The keys whose value differs from the value `now`, for all series or for one: a profile may have changed since. A key that
+    /// did not exist then is counted if it is a parameter of the same policy and differs from the default of that policy.
     pub(super) fn changed_defaults(&self, now: &Self) -> Vec<String> {
-        let value = |settings: &Self, key: &str, series: &str| {
-            let of_series = settings.changed.iter().find(|changed| changed.key == key);
-            let common = settings.common.get(key);
-            common
-                .or_else(|| of_series.and_then(|changed| changed.values.get(series)))
-                .cloned()
-        };
-        let all_series = self
-            .changed
-            .iter()
-            .chain(&now.changed)
-            .flat_map(|changed| changed.values.keys());
+        let changed = self.changed.iter().chain(&now.changed);
+        let all_series = changed.flat_map(|changed| changed.values.keys());
         let all_series: BTreeSet<&str> = all_series.map(String::as_str).chain([""]).collect();
-        let keys = self
-            .common
-            .keys()
-            .chain(self.changed.iter().map(|changed| &changed.key));
-        let differs = |key: &&String| {
-            all_series.iter().any(|series| {
-                let is_off =
-                    !now.common.contains_key(*key) && now.changed.iter().all(|other| other.key != **key);
-                match (value(self, key, series), value(now, key, series)) {
-                    (Some(then), Some(now)) => then != now,
-                    // A setting that is off is not listed.
-                    (Some(then), None) => is_off && then == "true",
-                    (None, _) => false,
-                }
-            })
-        };
-        let keys: BTreeSet<&String> = keys.filter(differs).collect();
+        let differs = |key: &&String| all_series.iter().any(|series| self.differs(now, key, series));
+        let keys: BTreeSet<&String> = self.keys().chain(now.keys()).filter(differs).collect();
         keys.into_iter().cloned().collect()
     }
+
+    fn differs(&self, now: &Self, key: &str, series: &str) -> bool {
+        let has = |settings: &Self| settings.keys().any(|other| other == key);
+        match (self.value(key, series), now.value(key, series)) {
+            (Some(then), Some(now)) => then != now,
+            // A setting that is off is not listed.
+            (Some(then), None) => then == "true" && !has(now),
+            (None, Some(_)) => !has(self) && self.lacks_parameter(now, key, series),
+            (None, None) => false,
+        }
+    }
+
+    /// Whether the policy in use had no parameter `key`, and now has it with another value than its default.
+    fn lacks_parameter(&self, now: &Self, key: &str, series: &str) -> bool {
+        let Some((policy, parameter)) = key.rsplit_once('.') else {
+            return false;
+        };
+        let algorithm = now.value(policy, series);
+        let default = algorithm.and_then(|algorithm| default_of(policy, algorithm, parameter));
+        algorithm == self.value(policy, series) && default.is_some() && default != now.value(key, series)
+    }
+
+    /// All keys except the swept ones.
+    fn keys(&self) -> impl Iterator<Item = &String> {
+        let changed = self.changed.iter().map(|changed| &changed.key);
+        self.common.keys().chain(changed)
+    }
+
+    /// The value of `key` in a series.
+    fn value(&self, key: &str, series: &str) -> Option<&str> {
+        let of_series = || self.changed.iter().find(|changed| changed.key == key);
+        let common = self.common.get(key);
+        common
+            .or_else(|| of_series()?.values.get(series))
+            .map(String::as_str)
+    }
+}
+
+/// The default of a parameter of an algorithm, by the key of its extension point.
+fn default_of(policy: &str, algorithm: &str, parameter: &str) -> Option<&'static str> {
+    let point = policy.strip_prefix("policies.")?;
+    let point = CATALOG.iter().find(|known| known.name == point)?;
+    let algorithm = point.algorithms.iter().find(|known| known.name == algorithm)?;
+    let parameter = algorithm
+        .parameters
+        .iter()
+        .find(|known| known.name == parameter)?;
+    Some(parameter.default)
 }
 
 /// The values of `key` by series; `None` if it varies within a series.

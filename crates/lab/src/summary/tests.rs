@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::{ResultSummary, SeriesOrigin, Size};
 use crate::Plan;
 use crate::check::Verdict;
-use crate::plan::PlanOptions;
+use crate::plan::{PlanOptions, Point};
 use crate::results::Results;
-use crate::run::{Bucket, Record, TimeSeriesRow};
+use crate::run::{Bucket, Record, RunError, TimeSeriesRow};
 
 pub(crate) const PLAN: &str = r#"
 title = "Two paths"
@@ -204,6 +204,37 @@ fn changed_defaults_are_listed() {
 }
 
 #[test]
+fn new_parameter_is_listed_if_it_is_not_at_its_default() {
+    let text = |policies: &str| PLAN.replacen("[record]", &format!("[policies]\n{policies}\n\n[record]"), 1);
+    let now = |policies: &str| Plan::read(Path::new("two.toml"), &text(policies), &PlanOptions::default());
+    let changed_defaults = |policies: &str, then: Option<&str>| {
+        let plan = now(policies).unwrap();
+        let mut settings = super::Settings::of(&plan);
+        let new = settings.common.remove("policies.chunk-rescheduling.overdue");
+        assert!(new.is_some(), "{settings:#?}");
+        if let Some(then) = then {
+            let key = "policies.chunk-rescheduling";
+            settings.common.insert(key.into(), then.into());
+        }
+        settings.changed_defaults(&super::Settings::of(&plan))
+    };
+    let (off, on) = (
+        "chunk-rescheduling = \"both\"",
+        "chunk-rescheduling = \"both\"\n\"chunk-rescheduling.overdue\" = \"on\"",
+    );
+    assert_eq!(changed_defaults(off, None), [""; 0]);
+    assert_eq!(
+        changed_defaults(on, None),
+        ["policies.chunk-rescheduling.overdue"]
+    );
+    assert_eq!(
+        changed_defaults(on, Some("sender")),
+        ["policies.chunk-rescheduling"],
+        "another policy has other parameters"
+    );
+}
+
+#[test]
 fn plots_show_first_seed_over_time_and_cdf_of_all_seeds() {
     let plots = summary().plots;
     assert_eq!(plots.len(), 3, "a time series for each delay, and a CDF");
@@ -265,6 +296,29 @@ fn kept_results_are_judged_by_the_checks_of_the_plan() {
         unknown.found.ends_with("the values of the runs were not kept"),
         "{}",
         unknown.found
+    );
+}
+
+#[test]
+fn findings_of_failed_runs_are_kept() {
+    let text = PLAN.replace("at-most = 1.0", "at-most = 0.2");
+    let plan = Plan::read(Path::new("two.toml"), &text, &PlanOptions::default()).unwrap();
+    let is_failing = |point: &Point| point.series == "split" && point.seed == 2;
+    let failing = plan.points.iter().position(is_failing);
+    let outcomes = plan.points.iter().enumerate().map(|(index, point)| {
+        if Some(index) == failing {
+            Err(RunError::NoAssociation)
+        } else {
+            Ok(Arc::new(record(point.seed)))
+        }
+    });
+    let as_run = ResultSummary::of(&Results::of(&plan, outcomes.collect()));
+    assert_eq!((as_run.failed, as_run.verdict), (1, Some(Verdict::NotMeasured)));
+    let compared = as_run.clone().compared_with_plan(&plan, &plan);
+    assert!(!compared.is_outdated);
+    assert_eq!(
+        (compared.verdict, compared.findings),
+        (as_run.verdict, as_run.findings)
     );
 }
 

@@ -86,8 +86,12 @@ fn text(results: &Results<'_>) -> String {
         text.push('\n');
     }
     for finding in &results.findings {
+        let undecided = match finding.undecided {
+            0 => String::new(),
+            count => format!(", {count} undecided"),
+        };
         text += &format!(
-            "{:>12}  {} ({} of {}; {})\n",
+            "{:>12}  {} ({} of {}{undecided}; {})\n",
             finding.verdict.to_string(),
             finding.claim,
             finding.passed,
