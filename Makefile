@@ -15,6 +15,8 @@ P ?= experiments/sar-1.toml
 PROFILE ?=
 # Seconds per fuzz target.
 S ?= 60
+# Triple of this machine.
+HOST = $(shell rustc --version --verbose | sed -n 's/^host: //p')
 # The sockets library alone: cargo optimizes a crate across crates only if all its types allow that, and `rlib` does not.
 BUILD_SOCKETS = $(CARGO) rustc --release --package anabranch-capi --lib --crate-type cdylib
 # Number of randomized simulations.
@@ -103,7 +105,12 @@ programs: setup ## run unmodified SCTP programs over the sockets library (docs/s
 .PHONY: valgrind-sockets
 valgrind-sockets: setup ## run the programs in C of the sockets library's tests under valgrind, which has to be installed
 	$(CARGO) build --package anabranch-capi
-	scripts/valgrind-sockets
+	scripts/check-sockets-memory valgrind
+
+.PHONY: asan-sockets
+asan-sockets: setup ## run them under AddressSanitizer, library included (needs: rustup toolchain install nightly)
+	RUSTFLAGS=-Zsanitizer=address $(CARGO) +nightly build --package anabranch-capi --target $(HOST) --target-dir target/asan
+	scripts/check-sockets-memory asan target/asan/$(HOST)/debug/libanabranch_sctp.so
 
 .PHONY: wheel-test
 wheel-test: setup ## test the Python package, installed into a fresh environment

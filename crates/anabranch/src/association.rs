@@ -1,5 +1,6 @@
 //! Association handle: send, receive, observe and close.
 
+mod authentication;
 mod data_channels;
 mod parts;
 mod readiness;
@@ -9,8 +10,8 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use anabranch_proto::{
-    self as proto, Abandonments, AddressError, AssociationStatistics, BufferError, CloseReason, KeyError,
-    Message, MessagePart, ReceivedMessage, Reconfiguration, ReconfigurationError, SendQueue,
+    self as proto, Abandonments, AddressError, AssociationStatistics, BufferError, CloseReason, Message,
+    MessagePart, ReceivedMessage, Reconfiguration, ReconfigurationError, SendQueue,
 };
 use anabranch_secure::PeerInfo;
 use anabranch_types::{AssociationId, MessageId, PathId, StreamId};
@@ -189,53 +190,6 @@ impl Association {
         let state = self.0.shared.lock();
         let association = state.core.association(self.0.id);
         association?.peer_adaptation_layer()
-    }
-
-    /// Whether this end offers authentication (RFC 4895) and the peer does not support it, as
-    /// [`AssociationEvent::PeerWithoutAuthentication`](crate::AssociationEvent) told with the end of the handshake.
-    #[must_use]
-    pub fn peer_lacks_authentication(&self) -> bool {
-        let state = self.0.shared.lock();
-        let association = state.core.association(self.0.id);
-        association.is_some_and(proto::Association::lacks_authentication)
-    }
-
-    /// Adds the endpoint pair shared key `id`, or replaces its secret. The peer may use it from now on.
-    ///
-    /// # Errors
-    ///
-    /// [`KeyError::NotOffered`], [`KeyError::TooMany`], [`KeyError::TooLong`].
-    pub fn add_authentication_key(&self, id: u16, secret: &[u8]) -> Result<(), KeyError> {
-        self.0.change_keys(|keys| keys.add(id, secret))
-    }
-
-    /// Authenticates our packets by key `id` from now on, which the peer must have already; messages may name another key
-    /// ([`Message::with_authentication_key`]).
-    ///
-    /// # Errors
-    ///
-    /// [`KeyError::NotOffered`], [`KeyError::Unknown`], [`KeyError::Deactivated`].
-    pub fn use_authentication_key(&self, id: u16) -> Result<(), KeyError> {
-        self.0.change_keys(|keys| keys.select(id))
-    }
-
-    /// Ends the use of key `id` for new messages. [`AssociationEvent::AuthenticationKeyFree`](crate::AssociationEvent) follows when all
-    /// messages that name it are acknowledged.
-    ///
-    /// # Errors
-    ///
-    /// [`KeyError::NotOffered`], [`KeyError::Unknown`], [`KeyError::Deactivated`], [`KeyError::InUse`].
-    pub fn deactivate_authentication_key(&self, id: u16) -> Result<(), KeyError> {
-        self.0.change_keys(|keys| keys.deactivate(id))
-    }
-
-    /// Deletes key `id`: packets of the peer that are authenticated by it are discarded from now on.
-    ///
-    /// # Errors
-    ///
-    /// [`KeyError::NotOffered`], [`KeyError::Unknown`], [`KeyError::InUse`].
-    pub fn delete_authentication_key(&self, id: u16) -> Result<(), KeyError> {
-        self.0.change_keys(|keys| keys.delete(id))
     }
 
     /// Waits until everything sent is acknowledged.
@@ -489,18 +443,6 @@ impl Handle {
             Some(act(&mut association))
         });
         done.unwrap_or(Err(AddressError::NotConnected))
-    }
-
-    /// Changes the keys of the association.
-    fn change_keys(
-        &self,
-        change: impl FnOnce(&mut proto::AuthenticationKeys<'_>) -> Result<(), KeyError>,
-    ) -> Result<(), KeyError> {
-        let changed = self.shared.command(|state| {
-            let mut association = state.core.association_mut(self.id)?;
-            Some(change(&mut association.authentication_keys()?))
-        });
-        changed.unwrap_or(Err(KeyError::NotOffered))
     }
 
     /// Changes a setting of the association.

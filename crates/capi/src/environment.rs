@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use anabranch::PolicyRecipe;
 
+use crate::dialect::Dialect;
 use crate::errno::Errno;
 use crate::ffi::privileges;
 
@@ -53,6 +54,8 @@ pub(crate) struct Environment {
     pub(crate) statistics: Option<PathBuf>,
     /// `ANABRANCH_STATISTICS_SIGNAL`: on this signal, associations add a line that have not ended.
     pub(crate) statistics_signal: Option<i32>,
+    /// `ANABRANCH_DIALECT`.
+    pub(crate) dialect: Dialect,
 }
 
 impl Environment {
@@ -105,6 +108,11 @@ impl Environment {
             statistics_signal: value("ANABRANCH_STATISTICS_SIGNAL")
                 .map(|name| signal_number(&name))
                 .transpose()?,
+            dialect: match value("ANABRANCH_DIALECT") {
+                None => Dialect::default(),
+                Some(name) => Dialect::read(&name)
+                    .ok_or_else(|| format!("ANABRANCH_DIALECT={name}: expected linux or freebsd"))?,
+            },
         })
     }
 }
@@ -162,6 +170,7 @@ mod tests {
             ("ANABRANCH_POLICIES", "/missing"),
             ("ANABRANCH_SET", "path-scheduler"),
             ("ANABRANCH_STATISTICS_SIGNAL", "KILL"),
+            ("ANABRANCH_DIALECT", "solaris"),
         ] {
             let error = read(&[(name, value)]).unwrap_err();
             assert!(error.contains(name), "{error}");

@@ -238,6 +238,23 @@ fn ipv6_sockets_have_peers_of_ipv4() {
 }
 
 #[test]
+fn messages_are_sent_by_sctp_send_and_sctp_sendx() {
+    case("options", "functions");
+}
+
+#[test]
+fn calls_that_the_standard_leaves_open_are_answered_as_by_linux_or_freebsd() {
+    for system in ["linux", "freebsd"] {
+        if let Some((_folder, binary)) = compile("dialect", &[]) {
+            let mut program = Command::new("timeout");
+            program.arg("60").arg(&binary).arg(system);
+            let ran = run(program.env("ANABRANCH_DIALECT", system));
+            assert!(ran.status.success(), "{ran:?}");
+        }
+    }
+}
+
+#[test]
 fn message_before_an_abort_is_received_with_nxtinfo() {
     case("ends", "aborted");
 }

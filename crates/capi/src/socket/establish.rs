@@ -9,6 +9,7 @@ use anabranch::{Association, AssociationConfig, ConnectConfigError, ConnectError
 
 use super::options::Init;
 use super::{Member, Phase, Settings, Socket, Style};
+use crate::dialect::Dialect;
 use crate::errno::Errno;
 use crate::hub::{Hub, Place, encapsulated};
 use crate::layout::FUTURE_ASSOC;
@@ -237,8 +238,7 @@ impl Socket {
             (Style::OneToOne, _) => return Err(Errno(libc::EISCONN)),
             (Style::OneToMany, _) => {
                 if let Some(member) = remotes.iter().find_map(|remote| self.member_at(*remote)) {
-                    let is_new = !member.is_established();
-                    return Err(Errno(if is_new { libc::EALREADY } else { libc::EISCONN }));
+                    return Err(Dialect::current().has_association(member.is_established()));
                 }
                 self.begin_from(&mut phase, remotes, None)?
             }
@@ -282,7 +282,7 @@ impl Socket {
         init: Option<Init>,
     ) -> Result<Arc<Member>, Errno> {
         let first = *remotes.first().ok_or(Errno(libc::EINVAL))?;
-        let lives = |member: &Arc<Member>| !member.association.is_closed();
+        let lives = |member: &Arc<Member>| !member.is_over();
         if let Some(member) = self.member_at(first).filter(lives) {
             return Ok(member);
         }

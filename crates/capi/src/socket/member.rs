@@ -35,6 +35,8 @@ pub(crate) struct Member {
     pub(super) failure: OnceLock<Errno>,
     /// The program has said that it sends nothing more.
     pub(super) is_shut: AtomicBool,
+    /// The program has aborted it. The driver may not have noticed.
+    is_aborted: AtomicBool,
     pub(super) inbox: Mutex<Inbox>,
     /// What calls that send to this association, or connect, wait for in the one-to-many style.
     pub(super) gate: Mutex<Option<Arc<Mirror>>>,
@@ -75,6 +77,7 @@ impl Member {
             is_established: AtomicBool::new(false),
             failure: OnceLock::new(),
             is_shut: AtomicBool::new(false),
+            is_aborted: AtomicBool::new(false),
             inbox: Mutex::default(),
             gate: Mutex::default(),
             sent: Notify::new(),
@@ -116,6 +119,17 @@ impl Member {
 
     pub(crate) fn is_established(&self) -> bool {
         self.is_established.load(Ordering::Acquire)
+    }
+
+    /// Whether it has ended: its peer may have another one with the socket.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_aborted.load(Ordering::Acquire) || self.association.is_closed()
+    }
+
+    /// Aborts it for the program (`SCTP_ABORT`).
+    pub(super) fn abort(&self, reason: &[u8]) {
+        self.is_aborted.store(true, Ordering::Release);
+        self.association.abort(&String::from_utf8_lossy(reason));
     }
 
     /// The handshake is over. From now on the address of the peer is that of the primary path.

@@ -267,7 +267,7 @@ impl Socket {
         members.by_id.insert(member.id, Arc::clone(member));
         for peer in peers.iter().copied().map(name_of) {
             let other = members.by_peer.get(&peer).and_then(|id| members.by_id.get(id));
-            if other.is_none_or(|other| other.association.is_closed()) {
+            if other.is_none_or(|other| other.is_over()) {
                 members.by_peer.insert(peer, member.id);
                 member.remember(peer);
             }

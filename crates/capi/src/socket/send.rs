@@ -9,6 +9,7 @@ use anabranch::{Message, MessageId, TrySendError};
 
 use super::options::Init;
 use super::{Member, Socket, Style};
+use crate::dialect::Dialect;
 use crate::errno::Errno;
 use crate::layout::{Info, SinfoFlags};
 use crate::lock;
@@ -166,16 +167,12 @@ impl Socket {
     /// The association to which the request belongs; in the one-to-many style it is set up if there is none (RFC 6458 §3.1.4).
     fn destination(self: &Arc<Self>, request: &Request) -> Result<Arc<Member>, Errno> {
         if self.style == Style::OneToOne {
-            return self.only_member().ok_or(Errno(libc::ENOTCONN));
+            return self.only_member().ok_or_else(|| Dialect::current().sends_to_none());
         }
         let id = request.info.map_or(0, |info| info.assoc);
         let remotes = request.remotes();
         if remotes.is_empty() {
-            // As Linux: there is no such association any more.
-            return match id {
-                0 => Err(Errno(libc::EINVAL)),
-                _ => self.member(id).map_err(|_| Errno(libc::EPIPE)),
-            };
+            return self.member(id).map_err(|_| Dialect::current().sends_to_none());
         }
         let ends = SinfoFlags::EOF | SinfoFlags::ABORT;
         let may_begin = request.info.is_none_or(|info| info.flags & ends == 0);
@@ -192,10 +189,13 @@ impl Socket {
         let info = self.complete(member, request)?;
         let length = bytes.len();
         if info.has(SinfoFlags::ABORT) {
-            member.association.abort(&String::from_utf8_lossy(&bytes));
+            member.abort(&bytes);
             return Ok(length);
         }
         if length > 0 {
+            if info.has(SinfoFlags::EOF) {
+                Dialect::current().sends_with_eof()?;
+            }
             let mut message = info.message(bytes);
             message.authentication_key = named_key(member, request);
             if lock(&member.settings).disable_fragments && length > member.largest_unfragmented() {
@@ -326,11 +326,10 @@ impl Socket {
         self.block(&mut writer, member, is_seen)
     }
 
-    /// Starts the shutdown of the association (`SHUT_WR`). What the peer still sends can be received. It has no effect in the
-    /// one-to-many style, as on Linux.
+    /// Starts the shutdown of the association (`SHUT_WR`). What the peer still sends can be received.
     pub(crate) fn shut_down_sending(&self) -> Result<(), Errno> {
         if self.style == Style::OneToMany {
-            return Ok(());
+            return Dialect::current().shutdown_of_one_to_many();
         }
         self.only_member()
             .ok_or(Errno(libc::ENOTCONN))?

@@ -34,7 +34,7 @@ static void implicit(void) {
   struct { uint32_t count; sctp_assoc_t ids[4]; } list;
   CHECK(GET(fd, SCTP_GET_ASSOC_ID_LIST, list) == 0 && list.count == 1 && list.ids[0] == back.snd_assoc_id);
   /* Neither address nor association, or an unknown one. */
-  FAILS(send(client, "x", 1, MSG_NOSIGNAL), EINVAL);
+  FAILS(send(client, "x", 1, MSG_NOSIGNAL), EPIPE);
   back.snd_assoc_id = 12345;
   FAILS(sctp_sendv(fd, &(struct iovec){"x", 1}, 1, NULL, 0, &back, sizeof back, SCTP_SENDV_SNDINFO, MSG_NOSIGNAL), EPIPE);
   FAILS(accept(fd, NULL, NULL), EOPNOTSUPP);
@@ -430,8 +430,7 @@ static void anew(void) {
   for (int i = 0; i < 1000; i++) {
     struct sctp_rcvinfo info;
     char buffer[10];
-    /* Until the last one has ended. */
-    while (sendto(client, "hello", 5, MSG_NOSIGNAL, (struct sockaddr *)&at, sizeof at) != 5) CHECK(errno == EPIPE);
+    CHECK(sendto(client, "hello", 5, MSG_NOSIGNAL, (struct sockaddr *)&at, sizeof at) == 5);
     CHECK(data(fd, buffer, 10, &info) == 5);
     CHECK(sctp_sendmsg(client, NULL, 0, (struct sockaddr *)&at, sizeof at, 0, SCTP_ABORT, 0, 0, 0) == 0);
   }

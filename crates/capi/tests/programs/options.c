@@ -84,12 +84,16 @@ static void kept(void) {
   CHECK(udp_read.sue_port == htons(9899));
   int values[] = {SCTP_MAXSEG, SCTP_CONTEXT, SCTP_PR_SUPPORTED, SCTP_RECONFIG_SUPPORTED, SCTP_ENABLE_STREAM_RESET,
                   SCTP_STREAM_SCHEDULER, SCTP_INTERLEAVING_SUPPORTED, SCTP_ASCONF_SUPPORTED, SCTP_ECN_SUPPORTED,
-                  SCTP_EXPOSE_POTENTIALLY_FAILED_STATE};
+                  SCTP_EXPOSE_POTENTIALLY_FAILED_STATE, SCTP_MAX_BURST};
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
     struct sctp_assoc_value value = {.assoc_value = 1}, read = {0};
     CHECK(SET(fd, values[i], value) == 0 && GET(fd, values[i], read) == 0 && read.assoc_value == 1);
     CHECK(SET(many, values[i], value) == 0);
   }
+  struct sctp_assoc_value burst = {.assoc_value = 10001};
+  FAILS(SET(fd, SCTP_MAX_BURST, burst), EINVAL);
+  burst.assoc_value = 0;
+  CHECK(SET(fd, SCTP_MAX_BURST, burst) == 0 && GET(fd, SCTP_MAX_BURST, burst) == 0 && burst.assoc_value == 0);
   struct sctp_assoc_value interleaved = {.assoc_value = 1};
   number = 0;
   CHECK(SET(many, SCTP_FRAGMENT_INTERLEAVE, number) == 0);
@@ -125,7 +129,9 @@ static void kept(void) {
   CHECK(SET(fd, SCTP_AUTH_CHUNK, chunk) == 0 && GET(fd, SCTP_LOCAL_AUTH_CHUNKS, chunks) == 0);
   CHECK(chunks.head.gauth_number_of_chunks >= 1 && chunks.kinds[0] == 0);
   FAILS(SET(fd, SCTP_PLPMTUD_PROBE_INTERVAL, number), ENOPROTOOPT);
-  FAILS(GET(fd, SCTP_PEER_AUTH_CHUNKS, chunks), ENOPROTOOPT);
+  FAILS(GET(fd, SCTP_PEER_AUTH_CHUNKS, chunks), EINVAL);
+  number = 1;
+  FAILS(SET(fd, SCTP_REUSE_PORT, number), ENOPROTOOPT);
 }
 
 /* Options of an association that exists. */
@@ -361,6 +367,11 @@ static void keys(void) {
   struct sctp_authkeyid five = {.scact_keynumber = 5}, six = {.scact_keynumber = 6};
   pair_with(&client, &server, with_keys);
   CHECK(send(client, "five", 4, 0) == 4 && data(server, buffer, 100, &info) == 4);
+  /* The peer demands what it was told to, and address changes. */
+  struct { struct sctp_authchunks head; uint8_t kinds[10]; } chunks = {0};
+  CHECK(GET(client, SCTP_PEER_AUTH_CHUNKS, chunks) == 0 && chunks.head.gauth_number_of_chunks >= 1 && chunks.kinds[0] == 0);
+  socklen_t room = 8;
+  FAILS(getsockopt(client, IPPROTO_SCTP, SCTP_PEER_AUTH_CHUNKS, &chunks, &room), EINVAL);
   /* A message names another key than the active one. */
   CHECK(named(client, 6) == 3);
   do await(server, SCTP_AUTHENTICATION_EVENT, &notice);
@@ -380,6 +391,42 @@ static void keys(void) {
   CHECK(listen(listening, 5) == 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0);
   await(fd, SCTP_AUTHENTICATION_EVENT, &notice);
   CHECK(notice.sn_authkey_event.auth_indication == SCTP_AUTH_NO_AUTH);
+}
+
+/* Functions that lksctp's header does not declare, and that its library lacks. */
+__attribute__((weak)) int sctp_sendx(int fd, const void *from, size_t length, struct sockaddr *to, int count, struct sctp_sndrcvinfo *info, int flags);
+__attribute__((weak)) sctp_assoc_t sctp_getassocid(int fd, struct sockaddr *peer);
+
+/* Messages with struct sctp_sndrcvinfo: to an association, and to a peer at two addresses. */
+static void functions(void) {
+  struct sockaddr_in all[2] = {{0}, loopback("127.0.0.2", 0)};
+  int server = bound(SOCK_SEQPACKET, &all[0]), client = socket(AF_INET, SOCK_SEQPACKET, IPPROTO_SCTP), on = 1;
+  struct sctp_rcvinfo info;
+  char buffer[100];
+  all[1].sin_port = all[0].sin_port;
+  CHECK(SET(server, SCTP_RECVRCVINFO, on) == 0 && sctp_bindx(server, (struct sockaddr *)&all[1], 1, SCTP_BINDX_ADD_ADDR) == 0);
+  CHECK(listen(server, 5) == 0);
+  struct sctp_sndrcvinfo how = {.sinfo_stream = 4, .sinfo_ppid = htonl(9)};
+  CHECK(sctp_getassocid(client, (struct sockaddr *)&all[0]) == 0 && errno == ENOENT);
+  CHECK(sctp_sendx(client, "first", 5, (struct sockaddr *)all, 2, &how, 0) == 5);
+  CHECK(data(server, buffer, 100, &info) == 5 && info.rcv_sid == 4 && info.rcv_ppid == htonl(9));
+  sctp_assoc_t id = sctp_getassocid(client, (struct sockaddr *)&all[0]);
+  CHECK(id > SCTP_ALL_ASSOC && sctp_getassocid(client, (struct sockaddr *)&all[1]) == id);
+  struct sctp_sndrcvinfo later = {.sinfo_stream = 5, .sinfo_assoc_id = id};
+  CHECK(sctp_send(client, "second", 6, &later, 0) == 6);
+  CHECK(data(server, buffer, 100, &info) == 6 && info.rcv_sid == 5);
+  /* The client takes this address for its primary path. */
+  struct sctp_setpeerprim primary = {.sspp_assoc_id = info.rcv_assoc_id};
+  memcpy(&primary.sspp_addr, &all[1], sizeof all[1]);
+  CHECK(SET(server, SCTP_SET_PEER_PRIMARY_ADDR, primary) == 0);
+  for (;;) {
+    struct sctp_prim now = {.ssp_assoc_id = id};
+    CHECK(GET(client, SCTP_PRIMARY_ADDR, now) == 0);
+    if (((struct sockaddr_in *)&now.ssp_addr)->sin_addr.s_addr == all[1].sin_addr.s_addr) break;
+    usleep(1000);
+  }
+  primary.sspp_addr.ss_family = AF_UNIX;
+  FAILS(SET(server, SCTP_SET_PEER_PRIMARY_ADDR, primary), EAFNOSUPPORT);
 }
 
 static int count_locals(int fd, sctp_assoc_t id) {
@@ -493,6 +540,6 @@ static void version6(void) {
 int main(int count, char **arguments) {
   const struct test_case cases[] = {{"kept", kept}, {"present", present}, {"told", told}, {"failed", failed}, {"next", next},
                                     {"multihomed", multihomed}, {"heartbeats", heartbeats}, {"keys", keys}, {"unbound", unbound}, {"departing", departing},
-                                    {"version6", version6}, {0}};
+                                    {"version6", version6}, {"functions", functions}, {0}};
   return run_case(count, arguments, cases);
 }

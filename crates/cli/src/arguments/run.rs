@@ -42,6 +42,10 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "SIGNAL", requires = "statistics", value_parser = ["USR1", "USR2"])]
     pub(crate) statistics_signal: Option<String>,
 
+    /// What calls do where RFC 6458 leaves it open (docs/sockets.md) [default: linux]
+    #[arg(long, value_name = "SYSTEM", value_parser = ["linux", "freebsd"])]
+    pub(crate) dialect: Option<String>,
+
     /// Preload this library [default: the one that this program carries, or libanabranch_sctp.so beside it or in ../lib]
     #[arg(long, value_name = "FILE")]
     pub(crate) library: Option<PathBuf>,

@@ -14,7 +14,7 @@ fn text(output: &Output) -> (Option<i32>, String, String) {
 
 #[test]
 fn program_gets_environment_and_its_exit_code_counts() {
-    let shown = "echo $ANABRANCH_UDP_PORT $ANABRANCH_PROFILE $ANABRANCH_SET $1; exit 7";
+    let shown = "echo $ANABRANCH_UDP_PORT $ANABRANCH_PROFILE $ANABRANCH_SET $ANABRANCH_DIALECT $1; exit 7";
     let ran = run(&[
         "run",
         "--udp-port",
@@ -25,6 +25,8 @@ fn program_gets_environment_and_its_exit_code_counts() {
         "ecn=on",
         "--set",
         "cc=lia",
+        "--dialect",
+        "freebsd",
         "--",
         "sh",
         "-c",
@@ -35,7 +37,7 @@ fn program_gets_environment_and_its_exit_code_counts() {
     let (code, output, errors) = text(&ran);
     assert_eq!(
         (code, output.as_str()),
-        (Some(7), "+20000 cmt ecn=on cc=lia --flag\n"),
+        (Some(7), "+20000 cmt ecn=on cc=lia freebsd --flag\n"),
         "{errors}"
     );
 }

@@ -1,5 +1,7 @@
 //! Shared keys of an association (RFC 4895 §6.1; RFC 6458 §8.3): adding, selecting, deactivating and deleting them while it runs.
 
+use alloc::vec::Vec;
+
 use anabranch_wire::chunk::kind;
 
 use super::Association;
@@ -18,6 +20,15 @@ impl Association {
     #[must_use]
     pub fn lacks_authentication(&self) -> bool {
         self.authentication.is_some() && !self.extensions.agreed(kind::AUTH)
+    }
+
+    /// The types of the chunks that the peer requires to be authenticated (`SCTP_PEER_AUTH_CHUNKS`, RFC 6458 §8.2.3), in ascending order;
+    /// none before the handshake, and none if one of the ends does not support authentication.
+    #[must_use]
+    pub fn chunks_authenticated_for_peer(&self) -> Vec<u8> {
+        let authentication = self.authentication.as_deref();
+        let agreed = authentication.filter(|_| self.is_authenticated());
+        agreed.map(Authentication::demanded_by_peer).unwrap_or_default()
     }
 
     /// Checks that a message may name the shared key `id`.

@@ -227,6 +227,15 @@ impl Authentication {
         vectors.is_some_and(|(_, theirs)| theirs.demands(kind))
     }
 
+    /// The types of the chunks that the peer requires to be authenticated.
+    pub(crate) fn demanded_by_peer(&self) -> Vec<u8> {
+        if self.general.is_some() {
+            return (0..=u8::MAX).filter(|kind| self.peer_demands(*kind)).collect();
+        }
+        let is_demanded = self.peer_demands_address_changes();
+        ADDRESS_CHANGES.into_iter().filter(|_| is_demanded).collect()
+    }
+
     /// Whether the peer supports authentication and accepts ASCONF and ASCONF ACK only if authenticated.
     pub(crate) fn peer_demands_address_changes(&self) -> bool {
         self.agreed

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::number as n;
 use super::settings::{Init, milliseconds};
 use super::{Asked, assoc_value, int, with_id};
+use crate::dialect::Dialect;
 use crate::errno::Errno;
 use crate::layout::{Build, EVENTS, FUTURE_ASSOC, Fields, Info, SN_TYPE_BASE};
 use crate::lock;
@@ -24,7 +25,7 @@ impl Socket {
             n::INITMSG => Ok(settings().init.bytes()),
             n::NODELAY => number(settings().nodelay),
             n::AUTOCLOSE if self.style == Style::OneToMany => number(settings().autoclose),
-            n::AUTOCLOSE => Err(Errno(libc::EOPNOTSUPP)),
+            n::AUTOCLOSE => Dialect::current().autoclose_of_one_to_one().0.and_then(number),
             n::ADAPTATION_LAYER => number(settings().adaptation.unwrap_or(0)),
             n::DISABLE_FRAGMENTS => number(settings().disable_fragments.into()),
             n::DEFAULT_SEND_PARAM => self.default_info(given, 28, |info| info.sndrcv()),
@@ -33,6 +34,7 @@ impl Socket {
             n::EVENT => self.event(given),
             n::MAPPED_V4 => number(settings().mapped_v4),
             n::MAXSEG => with_id(given, |id| Ok(self.settings_of(id)?.maxseg)),
+            n::MAX_BURST => with_id(given, |id| Ok(self.settings_of(id)?.max_burst())),
             n::DELAYED_SACK => self.delayed_sack(given),
             n::CONTEXT => with_id(given, |id| Ok(self.settings_of(id)?.context)),
             n::FRAGMENT_INTERLEAVE => number(settings().interleave),
@@ -57,7 +59,7 @@ impl Socket {
             n::AUTOCLOSE if self.style == Style::OneToMany => {
                 int(value).map(|seconds| lock(&self.settings).autoclose = seconds)
             }
-            n::AUTOCLOSE => Err(Errno(libc::EOPNOTSUPP)),
+            n::AUTOCLOSE => Err(Dialect::current().autoclose_of_one_to_one().1),
             n::ADAPTATION_LAYER => int(value).map(|code| lock(&self.settings).adaptation = Some(code)),
             n::DISABLE_FRAGMENTS => int(value).and_then(|number| {
                 self.set_each(everywhere, |settings| {
@@ -76,6 +78,8 @@ impl Socket {
                     Ok(())
                 })
             }),
+            n::MAX_BURST => assoc_value(value)
+                .and_then(|(id, packets)| self.set_future(id, |settings| settings.set_max_burst(packets))),
             n::DELAYED_SACK => self.set_delayed_sack(value),
             n::CONTEXT => assoc_value(value).and_then(|(id, context)| {
                 self.set_each(id, |settings| {

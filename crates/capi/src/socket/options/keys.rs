@@ -28,6 +28,7 @@ impl Socket {
                 Ok(Build::new().i32(id).u16(key).pad(8).done())
             }),
             n::LOCAL_AUTH_CHUNKS => self.local_chunks(given),
+            n::PEER_AUTH_CHUNKS => self.peer_chunks(given),
             _ => return None,
         })
     }
@@ -70,8 +71,19 @@ impl Socket {
                 kinds.push(kind);
             }
         }
-        let count = u32::try_from(kinds.len()).unwrap_or(u32::MAX);
-        Ok(Build::new().i32(id).u32(count).bytes(&kinds).done())
+        Ok(chunk_types(id, &kinds))
+    }
+
+    /// `struct sctp_authchunks`: what the peer demands.
+    fn peer_chunks(&self, given: &[u8]) -> Result<Vec<u8>, Errno> {
+        let id = Fields::new(given).i32()?;
+        let kinds = self.member(id)?.association.chunks_authenticated_for_peer();
+        let answer = chunk_types(id, &kinds);
+        // RFC 6458 §8.2.3: a list that does not fit is an error.
+        if answer.len() > given.len() {
+            return Err(Errno(libc::EINVAL));
+        }
+        Ok(answer)
     }
 
     /// `struct sctp_authkey`: for associations that exist, or to come.
@@ -143,4 +155,9 @@ impl Socket {
             Ok(())
         })
     }
+}
+
+fn chunk_types(id: i32, kinds: &[u8]) -> Vec<u8> {
+    let count = u32::try_from(kinds.len()).unwrap_or(u32::MAX);
+    Build::new().i32(id).u32(count).bytes(kinds).done()
 }

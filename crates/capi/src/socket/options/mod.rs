@@ -51,11 +51,13 @@ pub(crate) mod number {
     pub(crate) const CONTEXT: i32 = 17;
     pub(crate) const FRAGMENT_INTERLEAVE: i32 = 18;
     pub(crate) const PARTIAL_DELIVERY_POINT: i32 = 19;
+    pub(crate) const MAX_BURST: i32 = 20;
     pub(crate) const AUTH_CHUNK: i32 = 21;
     pub(crate) const HMAC_IDENT: i32 = 22;
     pub(crate) const AUTH_KEY: i32 = 23;
     pub(crate) const AUTH_ACTIVE_KEY: i32 = 24;
     pub(crate) const AUTH_DELETE_KEY: i32 = 25;
+    pub(crate) const PEER_AUTH_CHUNKS: i32 = 26;
     pub(crate) const LOCAL_AUTH_CHUNKS: i32 = 27;
     pub(crate) const GET_ASSOC_NUMBER: i32 = 28;
     pub(crate) const GET_ASSOC_ID_LIST: i32 = 29;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use anabranch::policy::catalog::{FailoverChoice, RtoChoice};
+use anabranch::policy::catalog::{BurstChoice, FailoverChoice, RtoChoice};
 use anabranch::policy::options::RtoParameters;
 use anabranch::{AssociationConfig, PolicyRecipe};
 
@@ -113,6 +113,8 @@ pub(crate) struct Settings {
     /// `SCTP_FRAGMENT_INTERLEAVE`.
     pub(crate) interleave: u32,
     pub(super) partial_delivery_point: Option<u32>,
+    /// `SCTP_MAX_BURST`; 0 for no limit.
+    max_burst: Option<u32>,
     /// Milliseconds and packets.
     pub(super) sack: Option<(u32, u32)>,
     pub(super) path: PathSettings,
@@ -165,6 +167,7 @@ impl Default for Settings {
             disable_fragments: false,
             interleave: 1,
             partial_delivery_point: None,
+            max_burst: None,
             sack: None,
             path: PathSettings::of(&policies.failover),
             exposes_pf: true,
@@ -256,6 +259,14 @@ impl Settings {
         if path.heartbeat_interval != new.heartbeat_interval {
             wanted.push(("failover.heartbeat", format!("{}ms", path.heartbeat_interval)));
         }
+        match self.max_burst {
+            None => {}
+            Some(0) => wanted.push(("burst", "unlimited".to_owned())),
+            Some(packets) => {
+                wanted.push(("burst", "max-burst".to_owned()));
+                wanted.push(("burst.packets", packets.to_string()));
+            }
+        }
         if let Some((delay, packets)) = self.sack {
             wanted.push(("ack-policy.delay", format!("{delay}ms")));
             wanted.push(("ack-policy.packets", packets.to_string()));
@@ -271,6 +282,27 @@ impl Settings {
             let _ = recipe.set(key, &value);
         }
         recipe
+    }
+
+    /// Packets that may be sent at once; 0 without such a limit, also if packets are paced instead.
+    pub(super) fn max_burst(&self) -> u32 {
+        let limit = |policies: &PolicyRecipe| match &policies.burst {
+            BurstChoice::MaxBurst(limit) | BurstChoice::WindowLimiting(limit) => limit.packets.into(),
+            BurstChoice::Unlimited(_) | BurstChoice::Paced(_) => 0,
+        };
+        self.max_burst.unwrap_or_else(|| limit(&selected_policies()))
+    }
+
+    pub(super) fn set_max_burst(&mut self, packets: u32) -> Result<(), Errno> {
+        let mut recipe = PolicyRecipe::default();
+        let is_valid = packets == 0
+            || recipe.set("burst", "max-burst").is_ok()
+                && recipe.set("burst.packets", &packets.to_string()).is_ok();
+        if !is_valid {
+            return Err(Errno(libc::EINVAL));
+        }
+        self.max_burst = Some(packets);
+        Ok(())
     }
 
     /// `struct sctp_event_subscribe`, or as much of it as has `length` bytes.
@@ -346,6 +378,7 @@ mod tests {
     #[test]
     fn all_policies_of_settings_exist() {
         let mut settings = Settings {
+            max_burst: Some(7),
             sack: Some((100, 1)),
             scheduler: Some("wfq"),
             interleaving: true,
@@ -365,6 +398,7 @@ mod tests {
             ("failover.max-retrans", "2"),
             ("failover.pfmr", "1"),
             ("failover.heartbeat", "5s"),
+            ("burst.packets", "7"),
             ("ack-policy.delay", "100ms"),
             ("ack-policy.packets", "1"),
             ("stream-scheduler", "wfq"),

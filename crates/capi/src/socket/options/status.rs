@@ -3,6 +3,7 @@
 use super::number as n;
 use super::{Asked, HEADERS};
 use crate::address;
+use crate::dialect::Dialect;
 use crate::errno::Errno;
 use crate::layout::{Build, Fields};
 use crate::socket::{Member, Socket, Style};
@@ -17,7 +18,7 @@ impl Socket {
             n::STATUS => of_member(Self::status),
             n::GET_ASSOC_STATS => of_member(Self::counters),
             n::GET_ASSOC_NUMBER | n::GET_ASSOC_ID_LIST if self.style == Style::OneToOne => {
-                Err(Errno(libc::EOPNOTSUPP))
+                Err(Dialect::current().associations_of_one_to_one())
             }
             n::GET_ASSOC_NUMBER => {
                 let count = u32::try_from(self.all_members().len()).unwrap_or(u32::MAX);

@@ -26,6 +26,9 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Infallible, Failure> {
     if let Some(port) = arguments.udp_port {
         variables.push(("ANABRANCH_UDP_PORT", port.into()));
     }
+    if let Some(system) = arguments.dialect {
+        variables.push(("ANABRANCH_DIALECT", system.into()));
+    }
     if let Some(file) = arguments.statistics {
         // The program may change its folder before it has the first socket.
         let file = std::path::absolute(file).map_err(Failure::usage)?;
