@@ -167,7 +167,9 @@ impl Socket {
     /// The association to which the request belongs; in the one-to-many style it is set up if there is none (RFC 6458 §3.1.4).
     fn destination(self: &Arc<Self>, request: &Request) -> Result<Arc<Member>, Errno> {
         if self.style == Style::OneToOne {
-            return self.only_member().ok_or_else(|| Dialect::current().sends_to_none());
+            return self
+                .only_member()
+                .ok_or_else(|| Dialect::current().sends_to_none());
         }
         let id = request.info.map_or(0, |info| info.assoc);
         let remotes = request.remotes();

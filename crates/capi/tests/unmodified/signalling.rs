@@ -1,4 +1,4 @@
-//! Programs of telephone networks: osmo-stp (M3UA), freeDiameter, SIPp.
+//! Programs of telephone networks: osmo-stp (M3UA), freeDiameter, SIPp, Kamailio.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -173,6 +173,54 @@ fn sipp_calls() {
         ],
     );
     let told = run(calling.env(offset.0, offset.1).current_dir(&folder));
+    let successes = told.lines().rev().find(|line| line.contains("Successful call"));
+    assert!(
+        successes.is_some_and(|line| line.trim_end().ends_with(" 10")),
+        "{told}"
+    );
+    server.interrupt();
+}
+
+/// A SIP server, whose processes receive from a one-to-many style socket that their parent has bound, answers SIPp.
+#[test]
+fn kamailio_answers() {
+    const MODULES: &str = "/usr/lib/x86_64-linux-gnu/kamailio/modules";
+    if !has("/usr/sbin/kamailio") || !has("/usr/bin/sipp") || !has(&format!("{MODULES}/sctp.so")) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (server_port, client_port, ours) = (port(), port(), port());
+    let offset = ours
+        .parse::<u16>()
+        .unwrap()
+        .wrapping_sub(server_port.parse().unwrap());
+    let offset = ("ANABRANCH_UDP_PORT", format!("+{offset}"));
+    let configuration = format!(
+        "log_stderror=yes\nchildren=2\nenable_sctp=yes\ndisable_tcp=yes\nlisten=sctp:127.0.0.1:{server_port}\n\
+         loadmodule \"{MODULES}/sctp.so\"\nloadmodule \"{MODULES}/sl.so\"\nloadmodule \"{MODULES}/pv.so\"\n\
+         request_route {{\n sl_send_reply(\"200\", \"Here\");\n}}\n"
+    );
+    fs::write(folder.path().join("kamailio.cfg"), configuration).unwrap();
+    let request = "OPTIONS sip:[service]@[remote_ip]:[remote_port] SIP/2.0\nVia: SIP/2.0/[transport] \
+                   [local_ip]:[local_port];branch=[branch]\nFrom: <sip:a@[local_ip]>;tag=[call_number]\nTo: \
+                   <sip:[service]@[remote_ip]>\nCall-ID: [call_id]\nCSeq: 1 OPTIONS\nContent-Length: 0\n\n";
+    let scenario = format!(
+        "<?xml version=\"1.0\"?>\n<scenario name=\"options\">\n<send><![CDATA[\n{request}]]></send>\n\
+         <recv response=\"200\"></recv>\n</scenario>\n"
+    );
+    fs::write(folder.path().join("options.xml"), scenario).unwrap();
+    let state = folder.path().to_str().unwrap();
+    let in_foreground = ["-DD", "-E", "-m", "64", "-M", "8"];
+    let mut serving = program("kamailio", ["-f", "kamailio.cfg", "-Y", state, "-w", state]);
+    serving.args(in_foreground).env(offset.0, &offset.1);
+    let server = Running::serve(serving.current_dir(&folder), &ours);
+    let remote = format!("127.0.0.1:{server_port}");
+    let mut calling = program(
+        "sipp",
+        ["-sf", "options.xml", "-t", "s1", "-i", "127.0.0.1", "-nostdin"],
+    );
+    calling.args(["-p", &client_port, "-m", "10", "-r", "50", &remote]);
+    let told = run(calling.env(offset.0, &offset.1).current_dir(&folder));
     let successes = told.lines().rev().find(|line| line.contains("Successful call"));
     assert!(
         successes.is_some_and(|line| line.trim_end().ends_with(" 10")),
