@@ -243,6 +243,12 @@ fn messages_are_sent_by_sctp_send_and_sctp_sendx() {
 }
 
 #[test]
+fn calls_of_open5gs_and_ueransim_work_in_their_order() {
+    case("packet_core", "open5gs");
+    case("packet_core", "ueransim");
+}
+
+#[test]
 fn calls_that_the_standard_leaves_open_are_answered_as_by_linux_or_freebsd() {
     for system in ["linux", "freebsd"] {
         if let Some((_folder, binary)) = compile("dialect", &[]) {

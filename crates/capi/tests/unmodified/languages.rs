@@ -28,6 +28,29 @@ fn java_talks() {
     }
 }
 
+/// A server and a client of netty, whose event loops wait by selectors.
+#[test]
+fn netty_echoes() {
+    if has("/usr/bin/javac") && has("/usr/share/java/netty-transport-sctp.jar") {
+        let libraries = [
+            "netty-transport",
+            "netty-transport-sctp",
+            "netty-common",
+            "netty-buffer",
+            "netty-codec",
+            "netty-resolver",
+            "jctools-core",
+        ];
+        let path = libraries
+            .map(|name| format!("/usr/share/java/{name}.jar"))
+            .join(":");
+        let source = source("Echo.java");
+        let mut echoing = program("java", ["-cp", &path]);
+        let told = run(echoing.args([source.as_os_str(), port().as_ref()]));
+        assert_eq!(told, "ok\n");
+    }
+}
+
 /// Both styles, by pysctp, which pip builds.
 #[test]
 fn python_talks() {
