@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use anabranch_proto::{
     self as proto, Abandonments, AddressError, AssociationStatistics, BufferError, CloseReason, Message,
-    MessagePart, ReceivedMessage, Reconfiguration, ReconfigurationError, SendQueue,
+    MessagePart, ProtocolParameters, ReceivedMessage, Reconfiguration, ReconfigurationError, SendQueue,
 };
 use anabranch_secure::PeerInfo;
 use anabranch_types::{AssociationId, MessageId, PathId, StreamId};
@@ -268,6 +268,15 @@ impl Association {
         self.0.shared.command(|state| {
             if let Some(mut association) = state.core.association_mut(self.0.id) {
                 association.set_heartbeats(path, enabled);
+            }
+        });
+    }
+
+    /// Changes protocol parameters (SETPROTOCOLPARAMETERS, RFC 9260 §11.1.13), of all paths. Timers that run keep their time.
+    pub fn set_protocol_parameters(&self, parameters: &ProtocolParameters) {
+        self.0.shared.command(|state| {
+            if let Some(mut association) = state.core.association_mut(self.0.id) {
+                association.set_protocol_parameters(parameters);
             }
         });
     }

@@ -73,8 +73,8 @@ pub use anabranch_policy::{PolicyRecipe, Reachability};
 pub use anabranch_proto::{
     Abandonments, AddressError, AssociationConfig, AssociationStatistics, BufferError, CloseReason,
     EndpointConfig, ErrorDetection, Extent, KeyError, Message, MessagePart, OwnPolicies, PacketCounts,
-    PathChange, PathCounters, PathEvent, PathStatistics, ReceivedMessage, Reconfiguration,
-    ReconfigurationError, Reliability, SendQueue, SourcePrefix,
+    PathChange, PathCounters, PathEvent, PathStatistics, ProtocolParameters, ReceivedMessage,
+    Reconfiguration, ReconfigurationError, Reliability, SendQueue, SourcePrefix,
 };
 pub use anabranch_secure::{
     ExporterSecret, HandshakeError, KeyParseError, PeerInfo, PrivateKey, PublicKey, rustls,

@@ -62,6 +62,21 @@ impl RttEstimator {
         }
     }
 
+    /// Changes the limits. The timeout stays, back-off included, as far as they allow; before the first sample it becomes RTO.Initial
+    /// unless the timer has expired.
+    pub fn set_limits(&mut self, limits: RtoParameters) {
+        let [min, max] = [limits.min, limits.max].map(Nanos::of);
+        if let Known::Nothing(initial) = &mut self.known {
+            let is_backed_off = self.rto > *initial;
+            *initial = Nanos::of(limits.initial);
+            if !is_backed_off {
+                self.rto = *initial;
+            }
+        }
+        self.limits = [min, max];
+        self.rto = self.rto.max(min).min(max);
+    }
+
     /// Smoothed round-trip time; `None` before the first sample.
     #[must_use]
     pub fn smoothed(&self) -> Option<Duration> {
@@ -156,6 +171,27 @@ impl RttEstimator {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn changed_limits_keep_the_back_off() {
+        let limits = |initial, min, max| RtoParameters {
+            initial: Duration::from_millis(initial),
+            min: Duration::from_millis(min),
+            max: Duration::from_millis(max),
+        };
+        let mut fresh = RttEstimator::new(limits(1_000, 1_000, 60_000));
+        fresh.set_limits(limits(300, 200, 5_000));
+        assert_eq!(fresh.rto(), Duration::from_millis(300));
+        fresh.back_off();
+        fresh.set_limits(limits(400, 200, 5_000));
+        assert_eq!(fresh.rto(), Duration::from_millis(600), "still backed off");
+        fresh.set_limits(limits(100, 100, 500));
+        assert_eq!(
+            fresh.rto(),
+            Duration::from_millis(500),
+            "as far as the limits allow"
+        );
+    }
 
     fn at(millis: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(millis)

@@ -44,8 +44,8 @@ mod violation;
 
 pub use address::AddressError;
 pub use association::{
-    Association, AssociationStatistics, AuthenticationKeys, BufferError, CloseReason, Event, SackWork,
-    SendQueue,
+    Association, AssociationStatistics, AuthenticationKeys, BufferError, CloseReason, Event,
+    ProtocolParameters, SackWork, SendQueue,
 };
 pub use auth::KeyError;
 pub use config::{

@@ -148,8 +148,26 @@ static void present(void) {
   FAILS(SET(client, SCTP_PRIMARY_ADDR, primary), EINVAL);
   struct sctp_paddrparams path = {.spp_flags = SPP_HB_DEMAND};
   CHECK(SET(client, SCTP_PEER_ADDR_PARAMS, path) == 0);
-  struct sctp_rtoinfo rto = {.srto_min = 500};
-  FAILS(SET(client, SCTP_RTOINFO, rto), ENOPROTOOPT);
+  /* Protocol parameters change while the association exists. */
+  struct sctp_rtoinfo rto = {.srto_initial = 700, .srto_min = 500, .srto_max = 900}, rto_read = {0};
+  CHECK(SET(client, SCTP_RTOINFO, rto) == 0 && GET(client, SCTP_RTOINFO, rto_read) == 0 && rto_read.srto_max == 900);
+  CHECK(GET(client, SCTP_GET_PEER_ADDR_INFO, info) == 0 && info.spinfo_rto >= 500 && info.spinfo_rto <= 900);
+  struct sctp_assocparams params = {.sasoc_asocmaxrxt = 4}, params_read = {0};
+  CHECK(SET(client, SCTP_ASSOCINFO, params) == 0 && GET(client, SCTP_ASSOCINFO, params_read) == 0 && params_read.sasoc_asocmaxrxt == 4);
+  struct sctp_sack_info sack = {.sack_delay = 100, .sack_freq = 3}, sack_read = {0};
+  CHECK(SET(client, SCTP_DELAYED_SACK, sack) == 0 && GET(client, SCTP_DELAYED_SACK, sack_read) == 0 && sack_read.sack_delay == 100);
+  struct sctp_paddrthlds limits = {.spt_pathmaxrxt = 3, .spt_pathpfthld = 1}, limits_read = {0};
+  CHECK(SET(client, SCTP_PEER_ADDR_THLDS, limits) == 0 && GET(client, SCTP_PEER_ADDR_THLDS, limits_read) == 0 && limits_read.spt_pathmaxrxt == 3);
+  struct sctp_assoc_value burst = {.assoc_value = 9};
+  CHECK(SET(client, SCTP_MAX_BURST, burst) == 0);
+  path = (struct sctp_paddrparams){.spp_address = info.spinfo_address};
+  CHECK(GET(client, SCTP_PEER_ADDR_PARAMS, path) == 0);
+  path.spp_hbinterval = 4321;
+  CHECK(SET(client, SCTP_PEER_ADDR_PARAMS, path) == 0 && GET(client, SCTP_PEER_ADDR_PARAMS, path) == 0 && path.spp_hbinterval == 4321);
+  path.spp_pathmtu = 1000, path.spp_flags = SPP_PMTUD_DISABLE;
+  FAILS(SET(client, SCTP_PEER_ADDR_PARAMS, path), ENOPROTOOPT);
+  struct sctp_assoc_value fragments = {.assoc_value = 1000};
+  FAILS(SET(client, SCTP_MAXSEG, fragments), ENOPROTOOPT);
   struct sctp_assoc_stats counts = {0};
   CHECK(send(client, "x", 1, 0) == 1 && GET(client, SCTP_GET_ASSOC_STATS, counts) == 0 && counts.sas_opackets >= 2);
   struct sctp_prstatus abandoned = {.sprstat_policy = 0x80};

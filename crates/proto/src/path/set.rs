@@ -235,6 +235,14 @@ impl PathSet {
         facts.rto = rtt.rto();
     }
 
+    /// Changes the bounds of the RTO of all paths.
+    pub(crate) fn set_rto_limits(&mut self, limits: RtoParameters) {
+        for at in 0..self.inner.len() {
+            self.inner[at].rtt.set_limits(limits);
+            self.publish_rtt(self.facts[at].id);
+        }
+    }
+
     /// Adds an RTT sample of path `id`: something sent at `sent_at` is acknowledged at `now`.
     pub(crate) fn rtt_sample(&mut self, id: PathId, sent_at: Instant, now: Instant) {
         let path = self.path_mut(id);

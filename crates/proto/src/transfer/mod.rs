@@ -188,6 +188,12 @@ impl Transfer {
         }
     }
 
+    /// Continues with a configuration whose protocol parameters have changed.
+    pub(crate) fn configure(&mut self, config: Arc<AssociationConfig>) {
+        self.paths.set_rto_limits(config.rto());
+        self.config = config;
+    }
+
     /// Secrets for the new association after a restart of the peer.
     pub(crate) fn split_secrets(&mut self) -> Secrets {
         self.secrets.split()

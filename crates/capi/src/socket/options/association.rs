@@ -4,16 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::number as n;
-use super::settings::{Init, milliseconds};
+use super::settings::{Init, SACK, milliseconds};
 use super::{Asked, assoc_value, int, with_id};
 use crate::dialect::Dialect;
 use crate::errno::Errno;
 use crate::layout::{Build, EVENTS, FUTURE_ASSOC, Fields, Info, SN_TYPE_BASE};
 use crate::lock;
 use crate::socket::{Settings, Socket, Style};
-
-/// SACK.Delay in milliseconds and packets, if the program has not set them.
-const SACK: (u32, u32) = (200, 2);
 
 impl Socket {
     pub(super) fn association_option(&self, name: i32, given: &[u8]) -> Asked<Vec<u8>> {
@@ -52,7 +49,7 @@ impl Socket {
     pub(super) fn set_association_option(self: &Arc<Self>, name: i32, value: &[u8]) -> Asked<()> {
         let everywhere = crate::layout::ALL_ASSOC;
         Some(match name {
-            n::RTOINFO => self.set_future_of(value, |settings, fields| settings.set_rto(fields)),
+            n::RTOINFO => self.set_parameters_of(value, |settings, fields| settings.set_rto(fields)),
             n::ASSOCINFO => self.set_assoc_info(value),
             n::INITMSG => Init::read(value).map(|init| lock(&self.settings).init.replace(init)),
             n::NODELAY => int(value).map(|number| lock(&self.settings).nodelay = u32::from(number != 0)),
@@ -78,8 +75,9 @@ impl Socket {
                     Ok(())
                 })
             }),
-            n::MAX_BURST => assoc_value(value)
-                .and_then(|(id, packets)| self.set_future(id, |settings| settings.set_max_burst(packets))),
+            n::MAX_BURST => assoc_value(value).and_then(|(id, packets)| {
+                self.set_parameters(id, |settings| settings.set_max_burst(packets))
+            }),
             n::DELAYED_SACK => self.set_delayed_sack(value),
             n::CONTEXT => assoc_value(value).and_then(|(id, context)| {
                 self.set_each(id, |settings| {
@@ -120,14 +118,18 @@ impl Socket {
         Ok(answer(id, &self.settings_of(id)?))
     }
 
-    fn set_future_of(
+    /// Changes protocol parameters by a structure that begins with an association.
+    fn set_parameters_of(
         &self,
         value: &[u8],
-        change: impl FnOnce(&mut Settings, &mut Fields<'_>) -> Result<(), Errno>,
+        change: impl Fn(&mut Settings, &mut Fields<'_>) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
-        let mut fields = Fields::new(value);
-        let id = fields.i32()?;
-        self.set_future(id, |settings| change(settings, &mut fields))
+        let id = Fields::new(value).i32()?;
+        self.set_parameters(id, |settings| {
+            let mut fields = Fields::new(value);
+            fields.i32()?;
+            change(settings, &mut fields)
+        })
     }
 
     /// `struct sctp_assocparams`.
@@ -148,7 +150,7 @@ impl Socket {
     }
 
     fn set_assoc_info(&self, value: &[u8]) -> Result<(), Errno> {
-        self.set_future_of(value, |settings, fields| {
+        self.set_parameters_of(value, |settings, fields| {
             let max_retransmissions = fields.u16()?;
             fields.bytes(10)?;
             let cookie_life = fields.u32()?;
@@ -214,7 +216,7 @@ impl Socket {
     }
 
     fn set_delayed_sack(&self, value: &[u8]) -> Result<(), Errno> {
-        self.set_future_of(value, |settings, fields| {
+        self.set_parameters_of(value, |settings, fields| {
             let delay = fields.u32()?;
             let packets = fields.u32().unwrap_or(if delay == 0 { 1 } else { 0 });
             // RFC 9260 §6.2: 500 ms at most.

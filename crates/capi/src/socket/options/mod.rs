@@ -20,6 +20,8 @@ mod streams;
 
 use std::sync::{Arc, Mutex};
 
+use anabranch::ProtocolParameters;
+
 use super::{Member, Socket, Style};
 use crate::errno::Errno;
 use crate::layout::{ALL_ASSOC, Build, CURRENT_ASSOC, FUTURE_ASSOC, Fields};
@@ -195,6 +197,21 @@ impl Socket {
             change(&mut lock(settings))?;
         }
         members.iter().for_each(Member::watch);
+        Ok(())
+    }
+
+    /// Changes protocol parameters, of associations that exist too.
+    fn set_parameters(
+        &self,
+        id: i32,
+        change: impl FnMut(&mut Settings) -> Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        self.set_each(id, change)?;
+        for member in self.present(id)? {
+            let config = lock(&member.settings).association_config();
+            let parameters = ProtocolParameters::of(&config);
+            member.association.set_protocol_parameters(&parameters);
+        }
         Ok(())
     }
 

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anabranch::{PathStatistics, Reachability};
+use anabranch::{PathStatistics, ProtocolParameters, Reachability};
 
 use super::number as n;
-use super::settings::{PathSettings, milliseconds};
+use super::settings::{PathSettings, SACK, Settings, milliseconds};
 use super::{Asked, assoc_value, with_id};
 use crate::address;
 use crate::errno::Errno;
@@ -69,11 +69,24 @@ impl PathParameters {
         self.flags & flag != 0
     }
 
-    /// Whether it says more than what can be done on a path that exists: enable or disable heartbeats, or send one.
-    const fn concerns_future_only(&self) -> bool {
-        self.interval != 0
-            || self.max_retransmissions != 0
-            || self.flags & !(spp::HB_ENABLE | spp::HB_DISABLE | spp::HB_DEMAND) != 0
+    /// What it changes for an association that exists. Heartbeats of one of several paths are enabled apart from this.
+    ///
+    /// # Errors
+    ///
+    /// `ENOPROTOOPT`: the path MTU is determined in one way for the life of an association, and all paths have the other parameters in
+    /// common.
+    fn changed(&self, settings: &Settings, is_for_one_of_several: bool) -> Result<Settings, Errno> {
+        let mut changed = settings.clone();
+        self.change(&mut changed.path, &mut changed.sack);
+        if is_for_one_of_several {
+            changed.path.has_heartbeats = settings.path.has_heartbeats;
+        }
+        let is_kept =
+            changed.path == settings.path && changed.sack.unwrap_or(SACK) == settings.sack.unwrap_or(SACK);
+        if changed.path.fixed_mtu != settings.path.fixed_mtu || is_for_one_of_several && !is_kept {
+            return Err(Errno(libc::ENOPROTOOPT));
+        }
+        Ok(changed)
     }
 
     fn change(&self, path: &mut PathSettings, sack: &mut Option<(u32, u32)>) {
@@ -92,7 +105,7 @@ impl PathParameters {
             path.fixed_mtu = None;
         }
         if self.has(spp::SACKDELAY_DISABLE) {
-            *sack = Some((sack.map_or(200, |(delay, _)| delay), 1));
+            *sack = Some((sack.unwrap_or(SACK).0, 1));
         } else if self.has(spp::SACKDELAY_ENABLE) && self.sack_delay != 0 {
             *sack = Some((self.sack_delay.min(500), 2));
         }
@@ -170,7 +183,7 @@ impl Socket {
             Ok(member) if address[..2] != [0, 0] => path_to(&member, address::read(address)?)?.mtu.into(),
             _ => settings.path.fixed_mtu.map_or(0, u32::from),
         };
-        let (delay, packets) = settings.sack.unwrap_or((200, 2));
+        let (delay, packets) = settings.sack.unwrap_or(SACK);
         let heartbeats = if settings.path.has_heartbeats {
             spp::HB_ENABLE
         } else {
@@ -205,8 +218,13 @@ impl Socket {
                 Ok(())
             });
         }
-        if wanted.concerns_future_only() {
-            return Err(Errno(libc::ENOPROTOOPT));
+        for member in &members {
+            let is_for_one_of_several =
+                wanted.address.is_some() && member.association.statistics().paths.len() > 1;
+            let changed = wanted.changed(&lock(&member.settings), is_for_one_of_several)?;
+            let parameters = ProtocolParameters::of(&changed.association_config());
+            *lock(&member.settings) = changed;
+            member.association.set_protocol_parameters(&parameters);
         }
         for member in members {
             for path in member.association.statistics().paths {
@@ -317,7 +335,7 @@ impl Socket {
         let id = fields.i32()?;
         fields.bytes(132)?;
         let (max_retransmissions, pf_threshold) = (fields.u16()?, fields.u16()?);
-        self.set_future(id, |settings| {
+        self.set_parameters(id, |settings| {
             if max_retransmissions != 0 {
                 settings.path.max_retransmissions = max_retransmissions.min(1_000);
             }

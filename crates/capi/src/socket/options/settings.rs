@@ -77,6 +77,9 @@ impl PathSettings {
     }
 }
 
+/// SACK.Delay in milliseconds and packets, if the program has not set them.
+pub(super) const SACK: (u32, u32) = (200, 2);
+
 /// The policies that the environment selects. Sockets exist only in a valid environment.
 fn selected_policies() -> PolicyRecipe {
     Environment::current().map_or_else(|_| PolicyRecipe::default(), |environment| environment.policies)

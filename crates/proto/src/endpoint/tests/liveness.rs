@@ -3,6 +3,7 @@
 
 use core::time::Duration;
 
+use anabranch_policy::options::RtoParameters;
 use anabranch_policy::{PolicyRecipe, Reachability};
 use anabranch_types::PathId;
 
@@ -87,6 +88,63 @@ fn association_ends_one_error_after_association_max_retrans() {
         association(&endpoint).poll_timeout().is_none(),
         "nothing is sent any more"
     );
+}
+
+/// SETPROTOCOLPARAMETERS (RFC 9260 §11.1.13).
+#[test]
+fn protocol_parameters_change_while_an_association_runs() {
+    let mut endpoint = endpoint_with(rfc9260_config());
+    accept_peer(&mut endpoint, 5, &[]);
+    let id = association(&endpoint).id();
+    let mut wanted = association(&endpoint).protocol_parameters();
+    wanted.max_retransmits = 2;
+    wanted.rto = RtoParameters {
+        initial: Duration::from_millis(200),
+        min: Duration::from_millis(100),
+        max: Duration::from_millis(300),
+    };
+    let mut association_mut = endpoint.association_mut(id).expect("it lives");
+    association_mut.set_protocol_parameters(&wanted);
+    drop(association_mut);
+    assert_eq!(association(&endpoint).protocol_parameters(), wanted);
+    assert_eq!(association(&endpoint).path_facts()[0].rto, wanted.rto.initial);
+    let mut sent = send_message(&mut endpoint, START);
+    let mut ended = START;
+    while !association(&endpoint).is_closed() {
+        let (now, more) = next_timeout(&mut endpoint);
+        ended = now;
+        sent.extend(more);
+    }
+    let data = kinds(&sent).into_iter().filter(|kind| *kind == kind::DATA);
+    assert_eq!(data.count(), 3, "once, and two times again");
+    assert_eq!(ended - START, wanted.rto.initial + 2 * wanted.rto.max);
+}
+
+#[test]
+fn replaced_failover_policy_has_the_new_threshold() {
+    let errors_of_failure = |changed: bool| {
+        let mut endpoint = endpoint_with(rfc9260_config());
+        let tag = accept_peer(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
+        confirm_path(&mut endpoint, tag, PathId(1));
+        let id = association(&endpoint).id();
+        let mut wanted = association(&endpoint).protocol_parameters();
+        let mut policies = rfc9260_config().policies;
+        policies
+            .set("failover.max-retrans", "1")
+            .expect("a choice of the catalog");
+        if changed {
+            wanted.failover = policies.failover;
+        }
+        let mut association_mut = endpoint.association_mut(id).expect("it lives");
+        association_mut.set_protocol_parameters(&wanted);
+        drop(association_mut);
+        send_message(&mut endpoint, START);
+        while association(&endpoint).path_facts()[0].reachability == Reachability::Active {
+            next_timeout(&mut endpoint);
+        }
+        association(&endpoint).path_facts()[0].errors
+    };
+    assert_eq!((errors_of_failure(false), errors_of_failure(true)), (6, 2));
 }
 
 //= rfc9260 8.1-6, 8.1-7, 8.2-4, 8.3-13
