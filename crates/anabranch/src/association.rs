@@ -4,6 +4,7 @@ mod authentication;
 mod data_channels;
 mod parts;
 mod readiness;
+mod streams;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU16;

@@ -23,6 +23,7 @@ use crate::observe::Observer;
 use crate::runtime::InterfaceChanges;
 use crate::runtime::{self, Clock, Watched};
 use crate::security::{SEAL_OVERHEAD, Security};
+use crate::streams::StreamLimits;
 
 /// Default time to connect: of the INITs, which are sent after 0, 1, 3, 7 and 15 s (RFC 9260 §16), four may be lost.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -59,6 +60,7 @@ pub struct EndpointBuilder {
     follows_interfaces: bool,
     observer: Option<Box<dyn Observer>>,
     security: Security,
+    streams: Option<StreamLimits>,
 }
 
 /// The source of a socket.
@@ -81,6 +83,7 @@ impl Default for EndpointBuilder {
             follows_interfaces: false,
             observer: None,
             security: Security::default(),
+            streams: None,
         }
     }
 }
@@ -133,6 +136,25 @@ impl EndpointBuilder {
         };
         self.endpoint_config(endpoint_config)
             .association_config(AssociationConfig::webrtc())
+    }
+
+    /// Gives associations streams that have a receiver and back-pressure of their own: [`Association::open_stream`](crate::Association::open_stream).
+    /// Both ends have to do so. It sets the [adaptation layer](AssociationConfig::adaptation_layer), the numbers of streams, the longest
+    /// message and interleaving in the configuration of every association.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use anabranch::{Endpoint, StreamLimits};
+    /// let limits = StreamLimits { streams: 20_000, ..StreamLimits::default() };
+    /// let server = Endpoint::builder().insecure().local("127.0.0.1:0").streams(limits).listen().bind().await?;
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub const fn streams(mut self, limits: StreamLimits) -> Self {
+        self.streams = Some(limits);
+        self
     }
 
     /// Sets the key by which this host proves who it is. With a key, or a [trusted](Self::trust) one, all packets are encrypted and
@@ -265,6 +287,7 @@ impl EndpointBuilder {
             follows_interfaces,
             observer,
             security,
+            streams,
         } = self;
         let seal = security.seal(listens)?;
         // Watch before the addresses are listed, so that no change is missed.
@@ -293,13 +316,13 @@ impl EndpointBuilder {
                 .get_or_insert_with(|| association_config.clone());
         }
         let overhead = if seal.is_some() { SEAL_OVERHEAD } else { 0 };
-        let limits = Limits::of(&endpoint_config.local, overhead);
+        let limits = Limits::of(&endpoint_config.local, overhead, streams);
         endpoint_config.accept = endpoint_config.accept.map(|config| limits.apply(config));
         let mut entropy = [0; 32];
         getrandom::fill(&mut entropy)?;
         let core = proto::Endpoint::new(endpoint_config, entropy);
         let clock = Clock::start();
-        let shared = Arc::new(Shared::new(core, sockets.clone(), clock, backlog, seal));
+        let shared = Arc::new(Shared::new(core, sockets.clone(), clock, backlog, seal, streams));
         runtime::spawn(Driver::new(Arc::clone(&shared), sockets, clock, observer));
         #[cfg(target_os = "linux")]
         if let Some(changes) = changes {
@@ -318,29 +341,35 @@ fn reachable_at(sockets: &[Arc<dyn Socket>]) -> io::Result<Vec<SocketAddr>> {
     Ok(addresses)
 }
 
-/// Limits that this host's interfaces impose on associations.
+/// Limits that this host's interfaces and the application impose on associations.
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     mtus: RangeInclusive<u32>,
     /// Bytes that a seal adds to each packet.
     overhead: u16,
+    streams: Option<StreamLimits>,
 }
 
 impl Limits {
-    fn of(local: &[SocketAddr], overhead: u16) -> Self {
+    fn of(local: &[SocketAddr], overhead: u16, streams: Option<StreamLimits>) -> Self {
         let unknown = u32::MAX..=u32::MAX;
         Self {
             mtus: mtus(local).unwrap_or(unknown),
             overhead,
+            streams,
         }
     }
 
-    /// The configuration, limited by the interfaces. Packets of a fixed size must fit all interfaces; where every path
+    /// The configuration, limited by the interfaces, and with streams if the endpoint has some. Packets of a fixed size must fit all interfaces; where every path
     /// has its own MTU, the largest interface is the limit, and the others reject what is too large for them.
     pub(crate) fn apply(&self, config: AssociationConfig) -> AssociationConfig {
         let limit = match config.policies.path_mtu {
             PathMtuChoice::Fixed(_) => self.mtus.start(),
             PathMtuChoice::Search(_) => self.mtus.end(),
+        };
+        let config = match &self.streams {
+            Some(streams) => streams.apply(config),
+            None => config,
         };
         AssociationConfig {
             mtu: config

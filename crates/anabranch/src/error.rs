@@ -113,6 +113,9 @@ pub enum SendError {
         /// Number of outbound streams, which are numbered from 0.
         streams: u16,
     },
+    /// The payload protocol identifier is that of the control messages of [streams](crate::EndpointBuilder::streams).
+    #[error("the payload protocol identifier is reserved")]
+    ReservedPpid,
     /// The message names a shared key that does not exist or is deactivated.
     #[error("there is no such shared key, or it is deactivated")]
     InvalidKey,
@@ -163,6 +166,7 @@ impl From<SendError> for io::Error {
             SendError::TooLarge { .. }
             | SendError::Empty
             | SendError::InvalidStream { .. }
+            | SendError::ReservedPpid
             | SendError::InvalidKey => io::ErrorKind::InvalidInput,
             SendError::Unfinished => io::ErrorKind::ResourceBusy,
             SendError::NoSuchMessage | SendError::Closing | SendError::Closed(_) => io::ErrorKind::BrokenPipe,
@@ -218,3 +222,73 @@ pub struct UnfinishedError(
     /// How it ended.
     pub CloseReason,
 );
+
+/// Why no stream was opened or accepted.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum OpenStreamError {
+    /// Not both endpoints have [streams](crate::EndpointBuilder::streams), or the association has data channels.
+    #[error("the ends have not agreed on streams")]
+    NotAgreed,
+    /// The association has ended.
+    #[error("the association is closed: {0}")]
+    Closed(CloseReason),
+}
+
+/// Why a message was not sent on a stream.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum StreamSendError {
+    /// The peer receives nothing more on this stream; the code is that of [`StreamReceiver::stop`](crate::StreamReceiver::stop).
+    #[error("the peer stopped receiving with code {0}")]
+    Stopped(u32),
+    /// This end has finished or reset the stream.
+    #[error("the stream was finished or reset")]
+    Ended,
+    /// The peer restarted, and all streams were lost.
+    #[error("the peer restarted")]
+    Restarted,
+    /// The association refuses the message.
+    #[error(transparent)]
+    Association(#[from] SendError),
+}
+
+/// Why nothing was received on a stream.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum StreamRecvError {
+    /// The peer gave the stream up; the code is that of [`StreamSender::reset`](crate::StreamSender::reset).
+    #[error("the peer reset the stream with code {0}")]
+    Reset(u32),
+    /// This end has stopped receiving.
+    #[error("this end stopped receiving")]
+    Stopped,
+    /// The peer restarted, and all streams were lost.
+    #[error("the peer restarted")]
+    Restarted,
+    /// The association ended before the stream.
+    #[error("the association is closed: {0}")]
+    Closed(CloseReason),
+}
+
+impl From<StreamSendError> for io::Error {
+    fn from(error: StreamSendError) -> Self {
+        match error {
+            StreamSendError::Association(error) => error.into(),
+            StreamSendError::Stopped(_) | StreamSendError::Ended => {
+                Self::new(io::ErrorKind::BrokenPipe, error)
+            }
+            StreamSendError::Restarted => Self::new(io::ErrorKind::ConnectionReset, error),
+        }
+    }
+}
+
+impl From<StreamRecvError> for io::Error {
+    fn from(error: StreamRecvError) -> Self {
+        let kind = match error {
+            StreamRecvError::Stopped => io::ErrorKind::NotConnected,
+            _ => io::ErrorKind::ConnectionReset,
+        };
+        Self::new(kind, error)
+    }
+}

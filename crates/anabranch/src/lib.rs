@@ -61,6 +61,7 @@ mod observe;
 mod runtime;
 mod security;
 mod stream;
+mod streams;
 mod writer;
 
 pub use anabranch_datachannel::{
@@ -88,8 +89,8 @@ pub use data_channel::{ChannelSendError, DataChannel, DataChannels};
 pub use driver::Readiness;
 pub use endpoint::Endpoint;
 pub use error::{
-    BindError, ConnectConfigError, ConnectError, RecvError, SendError, TryRecvError, TrySendError,
-    UnfinishedError,
+    BindError, ConnectConfigError, ConnectError, OpenStreamError, RecvError, SendError, StreamRecvError,
+    StreamSendError, TryRecvError, TrySendError, UnfinishedError,
 };
 pub use events::{AssociationEvent, Events};
 pub use observe::{Direction, Observer};
@@ -98,6 +99,7 @@ pub use runtime::InterfaceChanges;
 pub use runtime::{udp_socket, uplink_socket};
 pub use security::SEAL_OVERHEAD;
 pub use stream::SendStream;
+pub use streams::{SendOptions, StreamLimits, StreamReceiver, StreamSender, StreamStatistics};
 pub use writer::MessageWriter;
 
 /// The example of README.md, as a doc test.

@@ -144,6 +144,7 @@ impl State {
         if let Some(signals) = self.signals(id) {
             // The first reason is reported.
             signals.end(reason);
+            self.lose_streams(id, wakings);
             wakings.add(&signals, Wake::Everybody);
         }
         if let Some(mut association) = self.core.association_mut(id) {

@@ -13,6 +13,7 @@ mod sealed;
 mod shared;
 mod signals;
 mod sockets;
+mod streams;
 
 use std::future::Future;
 use std::mem;
@@ -32,6 +33,7 @@ pub(crate) use seal::Seal;
 pub(crate) use shared::{Shared, State};
 pub use signals::Readiness;
 pub(crate) use signals::{Signals, until};
+pub(crate) use streams::{Receiving, Sending, StreamController};
 
 use anabranch_types::{Instant, earliest};
 

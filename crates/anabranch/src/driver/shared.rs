@@ -20,8 +20,10 @@ use super::data_channels::DataChannelController;
 use super::inbox::Looked;
 use super::seal::Seal;
 use super::signals::{Signals, Wake, Wakings};
+use super::streams::StreamController;
 use crate::events::AssociationEvent;
 use crate::runtime::Clock;
+use crate::streams::StreamLimits;
 
 /// The reason in the ABORT to associations that nobody accepts.
 const NOT_ACCEPTED: &[u8] = b"not accepted";
@@ -36,6 +38,8 @@ pub(crate) struct Shared {
     clock: Clock,
     /// Below the core; `None` if packets are in the clear.
     pub(crate) seal: Option<Seal>,
+    /// Limits of the streams of each association; `None` if associations have no streams with credit.
+    pub(crate) streams: Option<StreamLimits>,
     /// A handshake of the seal has ended.
     pub(crate) sealed: Notify,
     /// An association can be accepted, or none ever will be.
@@ -51,11 +55,13 @@ impl Shared {
         clock: Clock,
         backlog: usize,
         seal: Option<Seal>,
+        streams: Option<StreamLimits>,
     ) -> Self {
         Self {
             state: Mutex::new(State::new(core, sockets, backlog)),
             clock,
             seal,
+            streams,
             sealed: Notify::new(),
             acceptable: Notify::new(),
             gone: Notify::new(),
@@ -102,7 +108,7 @@ pub(crate) struct State {
     /// Whether associations of peers are accepted.
     pub(crate) accepting: bool,
     pub(crate) driver_is_gone: bool,
-    associations: BTreeMap<AssociationId, Tracked>,
+    pub(super) associations: BTreeMap<AssociationId, Tracked>,
     /// Established by peers, not accepted yet.
     backlog: VecDeque<AssociationId>,
     backlog_limit: usize,
@@ -118,13 +124,15 @@ pub(crate) struct State {
 
 /// The driver's state of an association.
 #[derive(Debug)]
-struct Tracked {
-    signals: Arc<Signals>,
+pub(super) struct Tracked {
+    pub(super) signals: Arc<Signals>,
     owner: Owner,
     /// Free space in the send buffer at which writers are woken.
     comfortable_room: u64,
     /// Its data channels, which receive all its messages.
-    controller: Option<Box<DataChannelController>>,
+    pub(super) controller: Option<Box<DataChannelController>>,
+    /// Its streams with credit, which receive all its messages.
+    pub(super) streams: Option<Box<StreamController>>,
 }
 
 /// Free space at which it is worth waking writers. More would be costly: where the buffer limits what is sent, nearly all of
@@ -230,6 +238,7 @@ impl State {
         };
         tracked.owner = Owner::Nobody;
         tracked.controller = None;
+        tracked.streams = None;
         if tracked.signals.ended().is_some() {
             self.forgettable.push(id);
         } else if let Some(mut association) = self.core.association_mut(id) {
@@ -274,6 +283,7 @@ impl State {
         let mut happened = Happened::default();
         while let Some((id, event)) = self.core.poll_event() {
             self.tell_channels(id, &event, wakings);
+            self.tell_streams(id, &event, wakings);
             happened.acceptable |= self.on_event(id, event, wakings);
         }
         let Self {
@@ -281,6 +291,7 @@ impl State {
             associations,
             flushing,
             congested,
+            work,
             ..
         } = self;
         flushing.retain(|id| {
@@ -293,7 +304,7 @@ impl State {
         congested.retain(|id| {
             let association = core.association(*id);
             let room = association.map_or(u64::MAX, Association::send_room);
-            let Some(tracked) = associations.get(id) else {
+            let Some(tracked) = associations.get_mut(id) else {
                 return false;
             };
             // All that fills the buffer may wait for the part that a writer has.
@@ -301,6 +312,12 @@ impl State {
             let comfortable = room >= tracked.comfortable_room || awaits_part;
             if comfortable {
                 wakings.add(&tracked.signals, Wake::Writers);
+                // Others are woken in the next round, if those leave room.
+                let streams = tracked.streams.as_mut();
+                if streams.is_some_and(|streams| streams.unblock(room, wakings)) {
+                    *work = true;
+                    return true;
+                }
             }
             !comfortable
         });
@@ -314,12 +331,13 @@ impl State {
             signals,
             owner,
             controller,
+            streams,
             ..
         }) = self.associations.get(&id)
         else {
             return false;
         };
-        if controller.is_some() {
+        if controller.is_some() || streams.is_some() {
             return false;
         }
         let mut association = self.core.association_mut(id);
@@ -392,8 +410,11 @@ impl State {
         self.accepting = false;
         self.backlog.clear();
         self.driver_is_gone = true;
-        for tracked in self.associations.values() {
+        for tracked in self.associations.values_mut() {
             tracked.signals.end(CloseReason::Aborted);
+            if let Some(streams) = &mut tracked.streams {
+                streams.lose_all(wakings);
+            }
             wakings.add(&tracked.signals, Wake::Everybody);
         }
     }
@@ -406,6 +427,7 @@ impl State {
             owner,
             comfortable_room: comfortable_room(buffer),
             controller: None,
+            streams: None,
         };
         self.associations.insert(id, tracked);
         signals

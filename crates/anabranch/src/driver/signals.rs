@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::task::Waker;
 
 use anabranch_proto::CloseReason;
 use anabranch_secure::PeerInfo;
@@ -137,8 +138,10 @@ pub(crate) enum Wake {
 #[derive(Debug, Default)]
 pub(crate) struct Wakings {
     tasks: Vec<(Arc<Signals>, Wake)>,
-    /// Tasks that wait at data channels.
+    /// Tasks that wait at data channels, or for streams.
     notifies: Vec<Arc<Notify>>,
+    /// Tasks that wait at streams.
+    wakers: Vec<Waker>,
 }
 
 impl Wakings {
@@ -150,7 +153,12 @@ impl Wakings {
         self.notifies.extend(notifies);
     }
 
+    pub(crate) fn add_wakers(&mut self, wakers: Vec<Waker>) {
+        self.wakers.extend(wakers);
+    }
+
     pub(crate) fn carry_out(&mut self) {
+        self.wakers.drain(..).for_each(Waker::wake);
         for notify in self.notifies.drain(..) {
             notify.notify_waiters();
         }

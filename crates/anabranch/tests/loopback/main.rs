@@ -14,3 +14,4 @@ mod paths;
 mod pressure;
 mod readiness;
 mod sealed;
+mod streams;

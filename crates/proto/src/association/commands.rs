@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::num::NonZeroU16;
 
 use anabranch_policy::PathFacts;
-use anabranch_types::{AssociationId, ChannelId, MessageId, PathAddr, PathId, StreamId};
+use anabranch_types::{AssociationId, ChannelId, MessageId, PathAddr, PathId, StreamId, VerificationTag};
 
 use super::{Association, CloseReason, State, close};
 use crate::message::{MessagePart, ReceivedMessage};
@@ -179,6 +179,12 @@ impl Association {
     #[must_use]
     pub fn is_readable(&self) -> bool {
         self.transfer.receiver.readable()
+    }
+
+    /// Verification tags of this end and of the peer. Layers above, whose ends have different roles, can derive these from them.
+    #[must_use]
+    pub const fn verification_tags(&self) -> (VerificationTag, VerificationTag) {
+        (self.local.tag, self.peer.tag)
     }
 
     /// The local SCTP port.
