@@ -15,7 +15,7 @@ use anabranch_secure::{PrivateKey, PublicKey, Trust};
 
 #[cfg(target_os = "linux")]
 use crate::driver::follow;
-use crate::driver::{Driver, Shared};
+use crate::driver::{Driver, Shared, SharedLimits};
 use crate::endpoint::Endpoint;
 use crate::error::BindError;
 use crate::observe::Observer;
@@ -61,6 +61,7 @@ pub struct EndpointBuilder {
     observer: Option<Box<dyn Observer>>,
     security: Security,
     streams: Option<StreamLimits>,
+    idle_timeout: Option<Duration>,
 }
 
 /// The source of a socket.
@@ -84,6 +85,7 @@ impl Default for EndpointBuilder {
             observer: None,
             security: Security::default(),
             streams: None,
+            idle_timeout: None,
         }
     }
 }
@@ -253,6 +255,15 @@ impl EndpointBuilder {
         self
     }
 
+    /// Ends associations that have sent and received no message for this long, or up to half as long again: with
+    /// [`CloseReason::Idle`](crate::CloseReason::Idle), and an ABORT to the peer. By default they may be idle for ever; heartbeats detect
+    /// peers that do not answer.
+    #[must_use]
+    pub const fn idle_timeout(mut self, timeout: Duration) -> Self {
+        self.idle_timeout = Some(timeout);
+        self
+    }
+
     /// Follows the addresses that this host gets and loses, for [sockets at unspecified addresses](Self::local). New
     /// associations use the current addresses. Existing ones announce changes by ASCONF (RFC 5061) if the peer supports it,
     /// and use paths from new addresses once they are confirmed. Linux only; elsewhere this has no effect.
@@ -288,6 +299,7 @@ impl EndpointBuilder {
             observer,
             security,
             streams,
+            idle_timeout,
         } = self;
         let seal = security.seal(listens)?;
         // Watch before the addresses are listed, so that no change is missed.
@@ -322,7 +334,12 @@ impl EndpointBuilder {
         getrandom::fill(&mut entropy)?;
         let core = proto::Endpoint::new(endpoint_config, entropy);
         let clock = Clock::start();
-        let shared = Arc::new(Shared::new(core, sockets.clone(), clock, backlog, seal, streams));
+        let shared_limits = SharedLimits {
+            backlog,
+            idle_timeout,
+            streams,
+        };
+        let shared = Arc::new(Shared::new(core, sockets.clone(), clock, seal, shared_limits));
         runtime::spawn(Driver::new(Arc::clone(&shared), sockets, clock, observer));
         #[cfg(target_os = "linux")]
         if let Some(changes) = changes {

@@ -13,6 +13,7 @@ use crate::association::Association;
 use crate::builder::{EndpointBuilder, Limits};
 use crate::driver::{Shared, until};
 use crate::error::{BindError, ConnectError};
+use crate::incoming::Incoming;
 use crate::runtime;
 use crate::security::Handshake;
 
@@ -251,6 +252,32 @@ impl Endpoint {
             }
         })
         .await
+    }
+
+    /// The next association that a peer set up, to look at before it is accepted or refused; `None` when the endpoint is closed.
+    ///
+    /// ```
+    /// # async fn example(endpoint: anabranch::Endpoint) {
+    /// while let Some(incoming) = endpoint.incoming().await {
+    ///     if incoming.peer_addr().is_some_and(|peer| peer.ip().is_loopback()) {
+    ///         let association = incoming.accept();
+    /// #       drop(association);
+    ///     } else {
+    ///         incoming.refuse("local peers only");
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// Nothing is lost if the future is dropped before it is ready.
+    pub async fn incoming(&self) -> Option<Incoming> {
+        self.accept().await.map(Incoming::new)
+    }
+
+    /// Waits until the endpoint has no association that has not ended. New ones may still be set up.
+    pub async fn wait_idle(&self) {
+        let shared = &self.0.shared;
+        until(&shared.ended, || (!shared.lock().has_living()).then_some(())).await;
     }
 
     /// Shuts all associations down and waits until they have ended and the sockets are closed. No new ones are set up.

@@ -57,6 +57,7 @@ mod driver;
 mod endpoint;
 mod error;
 mod events;
+mod incoming;
 mod observe;
 mod runtime;
 mod security;
@@ -93,6 +94,7 @@ pub use error::{
     StreamSendError, TryRecvError, TrySendError, UnfinishedError,
 };
 pub use events::{AssociationEvent, Events};
+pub use incoming::Incoming;
 pub use observe::{Direction, Observer};
 #[cfg(target_os = "linux")]
 pub use runtime::InterfaceChanges;

@@ -52,6 +52,15 @@ impl Association {
     }
 }
 
+/// End with a code.
+impl Association {
+    /// Aborts the association at once, as [`abort`](Self::abort), with an error code of the application: the peer gets it from
+    /// [`CloseReason::application_error`](crate::CloseReason::application_error). Other implementations see it in the text of the reason.
+    pub fn abort_with(&self, code: u32, reason: &str) {
+        self.abort(&proto::CloseReason::application_text(code, reason));
+    }
+}
+
 /// Ports and streams, as agreed with the peer.
 impl Association {
     /// SCTP ports: ours and the peer's.

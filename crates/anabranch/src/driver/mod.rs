@@ -7,6 +7,7 @@ mod channels;
 mod data_channels;
 mod flood;
 mod follow;
+mod idle;
 mod inbox;
 mod seal;
 mod sealed;
@@ -30,7 +31,7 @@ pub(crate) use data_channels::{ChannelParts, DataChannelController, Next as Next
 pub(crate) use follow::follow;
 pub(crate) use inbox::Looked;
 pub(crate) use seal::Seal;
-pub(crate) use shared::{Shared, State};
+pub(crate) use shared::{Shared, SharedLimits, State};
 pub use signals::Readiness;
 pub(crate) use signals::{Signals, until};
 pub(crate) use streams::{Receiving, Sending, StreamController};
@@ -170,9 +171,7 @@ impl Driver {
                 tell(&mut **observer, (now, Direction::Received), packets, &seen);
             }
             wakings.carry_out();
-            if happened.acceptable {
-                shared.acceptable.notify_waiters();
-            }
+            shared.tell(happened);
             shared.tell_sealed();
         });
         // Most received packets are INITs, and there are more than one round can handle.
@@ -225,9 +224,7 @@ impl Driver {
         let happened = state.collect(&mut self.wakings);
         drop(state);
         self.wakings.carry_out();
-        if happened.acceptable {
-            self.shared.acceptable.notify_waiters();
-        }
+        self.shared.tell(happened);
         // The flood is over when one round can answer all INITs.
         self.flood = Some(staged).filter(|_| inits > SEND_REPLIES);
         received
@@ -299,6 +296,7 @@ impl Driver {
         if due {
             state.core.handle_timeout(now);
         }
+        let idle_deadline = state.end_idle(now, &mut self.wakings);
         // New sockets were not polled yet.
         let has_new_sockets = mem::take(&mut self.has_new_sockets);
         let happened = state.collect(&mut self.wakings);
@@ -325,7 +323,7 @@ impl Driver {
             state.driver = Some(cx.waker().clone());
             Next::Sleep
         };
-        let deadline = earliest([state.core.poll_timeout(), seal_deadline]);
+        let deadline = earliest([state.core.poll_timeout(), seal_deadline, idle_deadline]);
         // An overdue deadline stays overdue while nothing can be sent, so it is postponed.
         let deadline = match stuck_at {
             Some(at) => earliest([
@@ -336,9 +334,7 @@ impl Driver {
         };
         drop(state);
         self.wakings.carry_out();
-        if happened.acceptable {
-            self.shared.acceptable.notify_waiters();
-        }
+        self.shared.tell(happened);
         match (next, deadline) {
             (Next::Sleep, Some(deadline)) if self.timer.poll(cx, deadline).is_ready() => Next::Round,
             (next, _) => next,
@@ -415,6 +411,7 @@ impl Drop for Driver {
         self.shared.lock().abort_all(&mut self.wakings);
         self.wakings.carry_out();
         self.shared.acceptable.notify_waiters();
+        self.shared.ended.notify_waiters();
         self.shared.gone.notify_waiters();
     }
 }

@@ -8,6 +8,7 @@ use std::mem;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
+use std::time::Duration;
 
 use anabranch_datachannel::{Limits, Role};
 use anabranch_io::Socket;
@@ -17,6 +18,7 @@ use tokio::sync::Notify;
 
 use super::channels::Channels;
 use super::data_channels::DataChannelController;
+use super::idle::IdleWatch;
 use super::inbox::Looked;
 use super::seal::Seal;
 use super::signals::{Signals, Wake, Wakings};
@@ -31,6 +33,15 @@ const NOT_ACCEPTED: &[u8] = b"not accepted";
 /// The reason in the ABORT of an association whose handles were dropped before the end of a message that is sent in parts.
 const LEFT_UNFINISHED: &[u8] = b"a message was left unfinished";
 
+/// Limits of an endpoint and its associations, beside those of the core.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SharedLimits {
+    /// Associations that may wait to be accepted.
+    pub(crate) backlog: usize,
+    pub(crate) idle_timeout: Option<Duration>,
+    pub(crate) streams: Option<StreamLimits>,
+}
+
 /// One endpoint, as its handles and its driver share it.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -44,6 +55,8 @@ pub(crate) struct Shared {
     pub(crate) sealed: Notify,
     /// An association can be accepted, or none ever will be.
     pub(crate) acceptable: Notify,
+    /// An association has ended.
+    pub(crate) ended: Notify,
     /// The driver has ended.
     pub(crate) gone: Notify,
 }
@@ -53,23 +66,34 @@ impl Shared {
         core: proto::Endpoint,
         sockets: Vec<Arc<dyn Socket>>,
         clock: Clock,
-        backlog: usize,
         seal: Option<Seal>,
-        streams: Option<StreamLimits>,
+        limits: SharedLimits,
     ) -> Self {
+        let streams = limits.streams;
         Self {
-            state: Mutex::new(State::new(core, sockets, backlog)),
+            state: Mutex::new(State::new(core, sockets, limits)),
             clock,
             seal,
             streams,
             sealed: Notify::new(),
             acceptable: Notify::new(),
+            ended: Notify::new(),
             gone: Notify::new(),
         }
     }
 
     pub(crate) fn now(&self) -> Instant {
         self.clock.now()
+    }
+
+    /// Wakes tasks that wait for events of the endpoint as a whole; to be called without the lock.
+    pub(super) fn tell(&self, happened: Happened) {
+        if happened.acceptable {
+            self.acceptable.notify_waiters();
+        }
+        if happened.ended {
+            self.ended.notify_waiters();
+        }
     }
 
     /// The state. If a thread panicked while it held the lock, the driver has ended or will: the other threads find
@@ -112,6 +136,8 @@ pub(crate) struct State {
     /// Established by peers, not accepted yet.
     backlog: VecDeque<AssociationId>,
     backlog_limit: usize,
+    /// `None` if associations may be idle for ever.
+    pub(super) idle: Option<IdleWatch>,
     /// A task waits until everything is acknowledged.
     flushing: BTreeSet<AssociationId>,
     /// A task waits for space in the send buffer, and there is little so far.
@@ -152,7 +178,7 @@ enum Owner {
 }
 
 impl State {
-    fn new(core: proto::Endpoint, sockets: Vec<Arc<dyn Socket>>, backlog_limit: usize) -> Self {
+    fn new(core: proto::Endpoint, sockets: Vec<Arc<dyn Socket>>, limits: SharedLimits) -> Self {
         Self {
             core,
             channels: Channels::default(),
@@ -164,7 +190,8 @@ impl State {
             driver_is_gone: false,
             associations: BTreeMap::new(),
             backlog: VecDeque::new(),
-            backlog_limit,
+            backlog_limit: limits.backlog,
+            idle: limits.idle_timeout.map(IdleWatch::new),
             flushing: BTreeSet::new(),
             congested: BTreeSet::new(),
             unannounced: Vec::new(),
@@ -284,6 +311,7 @@ impl State {
         while let Some((id, event)) = self.core.poll_event() {
             self.tell_channels(id, &event, wakings);
             self.tell_streams(id, &event, wakings);
+            happened.ended |= matches!(event, Event::Closed(_));
             happened.acceptable |= self.on_event(id, event, wakings);
         }
         let Self {
@@ -539,4 +567,6 @@ impl State {
 pub(crate) struct Happened {
     /// There is an association to accept.
     pub(crate) acceptable: bool,
+    /// An association has ended.
+    pub(crate) ended: bool,
 }

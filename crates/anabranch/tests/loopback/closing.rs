@@ -275,3 +275,76 @@ async fn connecting_ends_after_the_time_to_connect() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn an_association_is_refused_after_a_look_at_it() {
+    in_time(async {
+        let (client, server) = (client(&["127.0.0.1:0"]).await, server(&["127.0.0.1:0"]).await);
+        let refused = client.connect(&server.local_addrs()[..]).await.unwrap();
+        let incoming = server.incoming().await.unwrap();
+        assert_eq!(incoming.peer_addr(), Some(client.local_addrs()[0]));
+        incoming.refuse("no guests");
+        let reason = refused.closed().await;
+        assert!(
+            matches!(&reason, CloseReason::AbortedByPeer { reason: Some(text), .. } if text == "no guests"),
+            "{reason}"
+        );
+        let dropped = client.connect(&server.local_addrs()[..]).await.unwrap();
+        drop(server.incoming().await.unwrap());
+        assert!(matches!(
+            dropped.closed().await,
+            CloseReason::AbortedByPeer { .. }
+        ));
+        let accepted = client.connect(&server.local_addrs()[..]).await.unwrap();
+        accepted.send(text("while you look")).await.unwrap();
+        let theirs = server.incoming().await.unwrap().accept();
+        assert_eq!(next(&theirs).await.payload, "while you look");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn code_and_reason_of_the_application_reach_the_peer() {
+    in_time(async {
+        let (alice, bob, _endpoints) = pair().await;
+        alice.abort_with(7, "too late: go home");
+        let reason = bob.closed().await;
+        assert_eq!(reason.application_error(), Some((7, "too late: go home")));
+        assert_eq!(alice.closed().await.application_error(), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_idle_association_ends() {
+    in_time(async {
+        let server = at(&["127.0.0.1:0"]).idle_timeout(std::time::Duration::from_millis(100));
+        let server = server.listen().bind().await.unwrap();
+        let client = client(&["127.0.0.1:0"]).await;
+        let (ours, theirs) = join(&client, &server).await;
+        assert_eq!(theirs.closed().await, CloseReason::Idle);
+        let reason = ours.closed().await;
+        assert!(
+            matches!(&reason, CloseReason::AbortedByPeer { reason: Some(text), .. } if text == "idle"),
+            "{reason}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn endpoint_is_idle_when_all_associations_have_ended() {
+    in_time(async {
+        let (alice, bob, [client, server]) = pair().await;
+        let waiting = server.clone();
+        let idle = tokio::spawn(async move { waiting.wait_idle().await });
+        alice.send(text("bye")).await.unwrap();
+        assert_eq!(next(&bob).await.payload, "bye");
+        assert!(!idle.is_finished());
+        alice.shutdown().await.unwrap();
+        idle.await.unwrap();
+        client.wait_idle().await;
+        assert!(bob.is_closed());
+    })
+    .await;
+}

@@ -181,6 +181,12 @@ impl Association {
         self.transfer.receiver.readable()
     }
 
+    /// How many messages were sent and received so far, as in [`Association::statistics`].
+    #[must_use]
+    pub const fn message_counts(&self) -> (u64, u64) {
+        (self.counters.messages_sent, self.counters.messages_received)
+    }
+
     /// Verification tags of this end and of the peer. Layers above, whose ends have different roles, can derive these from them.
     #[must_use]
     pub const fn verification_tags(&self) -> (VerificationTag, VerificationTag) {

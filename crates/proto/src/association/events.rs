@@ -125,9 +125,31 @@ pub enum CloseReason {
     /// The shutdown did not complete in time (T5-shutdown-guard, RFC 9260 §9.2).
     #[error("the peer did not finish in time")]
     ShutdownTimeout,
+    /// No message was sent or received for the idle timeout of the driver.
+    #[error("no message was sent or received for too long")]
+    Idle,
     /// The peer violated the protocol.
     #[error("the peer broke the protocol: {0}")]
     PeerViolation(String),
+}
+
+impl CloseReason {
+    /// Error code and reason of the peer's application, if it aborted with both: see [`CloseReason::application_text`].
+    #[must_use]
+    pub fn application_error(&self) -> Option<(u32, &str)> {
+        let Self::AbortedByPeer { reason, .. } = self else {
+            return None;
+        };
+        let (code, reason) = reason.as_deref()?.strip_prefix("error ")?.split_once(": ")?;
+        Some((code.parse().ok()?, reason))
+    }
+
+    /// The Upper Layer Abort Reason that carries an error code: `error 7: reason`. RFC 9260 has no code in this error cause
+    /// (§3.3.10.12), and text is of use to any peer.
+    #[must_use]
+    pub fn application_text(code: u32, reason: &str) -> String {
+        alloc::format!("error {code}: {reason}")
+    }
 }
 
 /// What the application learns of the peer with the end of the handshake.
