@@ -13,7 +13,7 @@
 //! | `tunnel` | who passes the frames of a relay on? |
 //! | `splice.rs` | how do bytes get from a socket into a connection, and back? |
 //! | `proxy` | how does a program say where it wants to? |
-//! | `reach.rs`, `exit.rs` | what may the peer connect to, and who does it? |
+//! | `reach.rs`, `exit` | what may the peer connect to, and who does it? |
 //!
 //! docs/tunnel.md specifies the protocol.
 
