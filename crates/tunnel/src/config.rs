@@ -2,6 +2,7 @@
 
 use anabranch::{AssociationConfig, PolicyRecipe};
 
+use crate::datagram::DATAGRAM_STREAMS;
 use crate::frame::{ADAPTATION_LAYER, LONGEST_DATA};
 use crate::relay::STREAMS;
 
@@ -26,8 +27,8 @@ pub fn association_config(mut policies: PolicyRecipe) -> AssociationConfig {
         send_buffer: BUFFER,
         receive_buffer: BUFFER,
         max_message: LONGEST_DATA,
-        outbound_streams: STREAMS,
-        max_inbound_streams: STREAMS,
+        outbound_streams: STREAMS + DATAGRAM_STREAMS,
+        max_inbound_streams: STREAMS + DATAGRAM_STREAMS,
         adaptation_layer: Some(ADAPTATION_LAYER),
         ..AssociationConfig::default()
     }

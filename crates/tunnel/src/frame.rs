@@ -34,9 +34,9 @@ const RESET: u8 = 5;
 const CLOSED: u8 = 6;
 
 // Types of addresses, as in SOCKS5 (RFC 1928 §5).
-const IPV4: u8 = 1;
-const NAME: u8 = 3;
-const IPV6: u8 = 4;
+pub(crate) const IPV4: u8 = 1;
+pub(crate) const NAME: u8 = 3;
+pub(crate) const IPV6: u8 = 4;
 
 /// A frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -141,9 +141,12 @@ pub enum FrameError {
     /// A CREDIT frame gives nothing.
     #[error("a CREDIT frame gives nothing")]
     NoCredit,
-    /// The message was sent unordered.
-    #[error("a message was sent unordered")]
+    /// A message on the stream of a connection was sent unordered, or a datagram in order.
+    #[error("a message was sent unordered, or a datagram in order")]
     Unordered,
+    /// A datagram is shorter than its fields, or a field is not valid.
+    #[error("a datagram is not valid")]
+    Datagram,
     /// The message was abandoned.
     #[error("a message was abandoned")]
     Abandoned,

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `target.rs` | where is a connection to lead? |
 //! | `frame.rs` | what do both ends tell each other? |
+//! | `datagram.rs`, `flows.rs` | how are UDP and ICMP echo carried? |
 //! | `credit.rs` | how much may be under way or unread? |
 //! | `relay` | which frame is sent next, and what does a received one mean? (sans-IO) |
 //! | `tunnel` | who passes the frames of a relay on? |
@@ -19,7 +20,9 @@
 
 mod config;
 mod credit;
+mod datagram;
 mod exit;
+mod flows;
 mod frame;
 mod proxy;
 mod reach;
@@ -30,7 +33,9 @@ mod tunnel;
 
 pub use config::association_config;
 pub use credit::{BUDGET, INITIAL_WINDOW, LARGEST_WINDOW};
-pub use exit::Exit;
+pub use datagram::{DATAGRAM, DATAGRAM_STREAMS, Datagram, DatagramKind};
+pub use exit::{Exit, ExitFlows};
+pub use flows::{Flow, Flows};
 pub use frame::{ADAPTATION_LAYER, CONTROL, DATA, Frame, FrameError, LONGEST_DATA, Reason};
 pub use proxy::{Proxy, Route, serve};
 pub use reach::{Reach, Rule, RuleError};

@@ -5,16 +5,19 @@ use std::net::SocketAddr;
 
 use anabranch::{Bytes, CloseReason, Endpoint, Message, PolicyRecipe, StreamId};
 use anabranch_tunnel::{
-    CONTROL, End, Exit, Frame, Proxy, Reach, Reason, Role, Route, Tunnel, association_config, serve, splice,
+    CONTROL, End, Exit, ExitFlows, Flows, Frame, Proxy, Reach, Reason, Role, Route, Tunnel,
+    association_config, serve, splice,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::watch;
 
 /// Two endpoints with two addresses each, connected.
 struct Pair {
     client: Tunnel,
     server: Tunnel,
+    /// Of the client.
+    flows: Flows,
     _endpoints: [Endpoint; 2],
 }
 
@@ -34,6 +37,7 @@ impl Pair {
         Self {
             client: Tunnel::new(ours.unwrap(), Role::Client),
             server: Tunnel::new(theirs.unwrap(), Role::Server),
+            flows: Flows::default(),
             _endpoints: [client, server],
         }
     }
@@ -42,14 +46,16 @@ impl Pair {
     async fn start(reach: Reach) -> Self {
         let pair = Self::connect().await;
         let (client, server) = (pair.client.clone(), pair.server.clone());
-        tokio::spawn(async move { client.run(|_| {}).await });
+        let flows = pair.flows.clone();
+        tokio::spawn(async move { client.run(|_| {}, |datagram| flows.deliver(datagram)).await });
         let exit = Exit::new(reach);
+        let exit_flows = ExitFlows::new(exit.clone(), server.clone());
         tokio::spawn(async move {
             let serve = |incoming| {
                 let exit = exit.clone();
                 tokio::spawn(async move { exit.serve(incoming).await });
             };
-            server.run(serve).await
+            server.run(serve, |datagram| exit_flows.take(datagram)).await
         });
         pair
     }
@@ -59,9 +65,10 @@ impl Pair {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, receiver) = watch::channel(Some(self.client.clone()));
+        let route = Route::new(receiver, self.flows.clone());
         tokio::spawn(async move {
             let _sender = sender;
-            serve(listener, proxy, Route::new(receiver)).await
+            serve(listener, proxy, route).await
         });
         address
     }
@@ -325,14 +332,14 @@ async fn answer_before_a_reset_reaches_the_program() {
 async fn connections_beyond_the_limit_of_the_exit_are_refused() {
     let pair = Pair::connect().await;
     let (client, server) = (pair.client.clone(), pair.server.clone());
-    tokio::spawn(async move { client.run(|_| {}).await });
+    tokio::spawn(async move { client.run(|_| {}, |_| {}).await });
     let exit = Exit::with_limit(everything(), 2);
     tokio::spawn(async move {
         let serve = |incoming| {
             let exit = exit.clone();
             tokio::spawn(async move { exit.serve(incoming).await });
         };
-        server.run(serve).await
+        server.run(serve, |_| {}).await
     });
     let target: anabranch_tunnel::Target = echo().await.to_string().parse().unwrap();
     let open = || pair.client.open(target.clone()).unwrap();
@@ -369,10 +376,14 @@ async fn program_waits_for_the_next_tunnel() {
     let mut program = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let target = echo().await.to_string().parse().unwrap();
     let (sender, receiver) = watch::channel(Some(first.client.clone()));
-    tokio::spawn(serve(listener, Proxy::Forward(target), Route::new(receiver)));
+    tokio::spawn(serve(
+        listener,
+        Proxy::Forward(target),
+        Route::new(receiver, Flows::default()),
+    ));
     let ending = tokio::spawn({
         let client = first.client.clone();
-        async move { client.run(|_| {}).await }
+        async move { client.run(|_| {}, |_| {}).await }
     });
     // The server gets the OPEN, and is gone.
     let opened = first.server.association().recv().await.unwrap();
@@ -392,7 +403,7 @@ async fn peer_that_breaks_the_rules_loses_its_association_with_the_reason() {
         ..Message::new(StreamId(4), closed)
     };
     pair.client.association().send(message).await.unwrap();
-    let end = pair.server.run(|_| {}).await;
+    let end = pair.server.run(|_| {}, |_| {}).await;
     assert!(matches!(end, End::Violation(_)), "{end:?}");
     let closed = pair.client.association().closed().await;
     let CloseReason::AbortedByPeer {
@@ -415,7 +426,7 @@ async fn peer_that_is_no_tunnel_is_refused() {
         .unwrap();
     let addresses = server.local_addrs();
     let (ours, _theirs) = tokio::join!(client.connect(&addresses[..]), server.accept());
-    let end = Tunnel::new(ours.unwrap(), Role::Client).run(|_| {}).await;
+    let end = Tunnel::new(ours.unwrap(), Role::Client).run(|_| {}, |_| {}).await;
     assert_eq!(end, End::NoTunnel);
 }
 
@@ -430,9 +441,9 @@ async fn server_opens_connections_to_what_the_client_permits() {
             let exit = exit.clone();
             tokio::spawn(async move { exit.serve(incoming).await });
         };
-        client.run(serve).await
+        client.run(serve, |_| {}).await
     });
-    tokio::spawn(async move { server.run(|_| {}).await });
+    tokio::spawn(async move { server.run(|_| {}, |_| {}).await });
     let connection = pair
         .server
         .open(echo().await.to_string().parse().unwrap())
@@ -444,4 +455,104 @@ async fn server_opens_connections_to_what_the_client_permits() {
     let spliced = tokio::spawn(splice(socket, connection, Bytes::from_static(b"first ")));
     assert_eq!(exchange(&mut program, b"second").await, b"first second");
     assert_eq!(spliced.await.unwrap(), Ok(()));
+}
+
+/// A program with an association of SOCKS5 for UDP: its connection, its socket, and the place for its datagrams.
+async fn associate(proxy: SocketAddr) -> (TcpStream, UdpSocket, SocketAddr) {
+    let mut program = TcpStream::connect(proxy).await.unwrap();
+    let request = b"\x05\x01\x00\x05\x03\x00\x01\0\0\0\0\0\0";
+    program.write_all(request).await.unwrap();
+    let mut reply = [0; 12];
+    program.read_exact(&mut reply).await.unwrap();
+    assert_eq!(reply[..10], *b"\x05\x00\x05\x00\x00\x01\x7f\x00\x00\x01");
+    let port = u16::from_be_bytes([reply[10], reply[11]]);
+    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    (program, socket, ([127, 0, 0, 1], port).into())
+}
+
+/// A datagram of SOCKS5 to or from 127.0.0.1.
+fn socks_datagram(port: u16, payload: &[u8]) -> Vec<u8> {
+    let head: &[u8] = b"\0\0\0\x01\x7f\x00\x00\x01";
+    [head, &port.to_be_bytes(), payload].concat()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn socks_association_carries_datagrams_to_several_hosts() {
+    let pair = Pair::start(everything()).await;
+    let (_program, socket, relay) = associate(pair.proxy(Proxy::Socks5).await).await;
+    let hosts = [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+    let mut seen = Vec::new();
+    for host in hosts {
+        host.set_nonblocking(true).unwrap();
+        let host = UdpSocket::from_std(host).unwrap();
+        let port = host.local_addr().unwrap().port();
+        // One by its address, one by its name.
+        let by_name = [
+            b"\0\0\0\x03\x09localhost".as_slice(),
+            &port.to_be_bytes(),
+            b"ping",
+        ]
+        .concat();
+        let request = if seen.is_empty() {
+            socks_datagram(port, b"ping")
+        } else {
+            by_name
+        };
+        let mut buffer = [0; 2_000];
+        socket.send_to(&request, relay).await.unwrap();
+        let (length, from) = host.recv_from(&mut buffer).await.unwrap();
+        assert_eq!(&buffer[..length], b"ping");
+        seen.push(from);
+        for payload in [&b"pong"[..], b"", &[7; 1_900]] {
+            host.send_to(payload, from).await.unwrap();
+            let (length, _) = socket.recv_from(&mut buffer).await.unwrap();
+            assert_eq!(buffer[..length], socks_datagram(port, payload));
+        }
+    }
+    // Both hosts see the same socket, as games and calls need it.
+    assert_eq!(seen[0], seen[1]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn datagrams_to_hosts_out_of_reach_and_from_unknown_hosts_are_lost() {
+    let host = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let secret = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let port = host.local_addr().unwrap().port();
+    let reach = Reach::Only(vec![format!("127.0.0.1:{port}").parse().unwrap()]);
+    let pair = Pair::start(reach).await;
+    let (program, socket, relay) = associate(pair.proxy(Proxy::Socks5).await).await;
+    let (mut buffer, hidden) = ([0; 100], secret.local_addr().unwrap().port());
+    socket
+        .send_to(&socks_datagram(hidden, b"no"), relay)
+        .await
+        .unwrap();
+    socket
+        .send_to(&socks_datagram(port, b"yes"), relay)
+        .await
+        .unwrap();
+    let (_, from) = host.recv_from(&mut buffer).await.unwrap();
+    // What was sent before has not arrived.
+    assert!(secret.try_recv_from(&mut buffer).is_err());
+    // A host that the program has not sent to, and a program that is not that of the connection.
+    let unknown = UdpSocket::bind("127.0.0.2:0").await.unwrap();
+    unknown.send_to(b"unasked", from).await.unwrap();
+    unknown
+        .send_to(&socks_datagram(port, b"forged"), relay)
+        .await
+        .unwrap();
+    host.send_to(b"answer", from).await.unwrap();
+    let (length, _) = socket.recv_from(&mut buffer).await.unwrap();
+    assert_eq!(buffer[..length], socks_datagram(port, b"answer"));
+    // The relay ends with the connection.
+    drop(program);
+    while socket
+        .send_to(&socks_datagram(port, b"late"), relay)
+        .await
+        .is_ok()
+    {
+        let socket = UdpSocket::bind(relay).await;
+        if socket.is_ok() {
+            return;
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Exit: connects to the targets of the peer's connections, if it may reach them.
 
+mod datagrams;
+
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+pub use self::datagrams::ExitFlows;
 use crate::frame::Reason;
 use crate::reach::Reach;
 use crate::splice::splice;
@@ -31,6 +34,9 @@ const MAX_ADDRESSES: usize = 8;
 /// Connections of a peer at the same time, unless told. Each is a socket, or up to [`MAX_ADDRESSES`] while its target is tried.
 const MAX_CONNECTIONS: usize = 1_024;
 
+/// Flows of a peer at the same time. Each is a socket or two.
+const MAX_FLOWS: usize = 4_096;
+
 /// Names that are resolved at the same time. Each takes a thread.
 const RESOLVING: usize = 64;
 
@@ -43,6 +49,8 @@ struct Inner {
     reach: Reach,
     /// Connections that are not in use.
     unused: Semaphore,
+    /// Flows that are not in use.
+    unused_flows: Arc<Semaphore>,
     resolving: Arc<Semaphore>,
 }
 
@@ -59,6 +67,7 @@ impl Exit {
         Self(Arc::new(Inner {
             reach,
             unused: Semaphore::new(connections),
+            unused_flows: Arc::new(Semaphore::new(MAX_FLOWS)),
             resolving: Arc::new(Semaphore::new(RESOLVING)),
         }))
     }

@@ -1,5 +1,6 @@
 //! Proxies: what programs on this host connect to. Each connection that they accept becomes one of the tunnel.
 
+mod associate;
 mod connect;
 mod socks5;
 
@@ -11,13 +12,16 @@ use anabranch::Bytes;
 use bytes::BytesMut;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use self::associate::Association;
+use crate::datagram::{Datagram, DatagramKind};
+use crate::flows::{Flow, Flows};
 use crate::frame::Reason;
 use crate::splice::splice;
-use crate::target::Target;
+use crate::target::{Host, Target};
 use crate::tunnel::{Connection, Tunnel};
 
 /// Connections that a proxy serves at the same time; others wait to be accepted.
@@ -51,22 +55,45 @@ pub enum Proxy {
 
 /// The way to a peer: its tunnel, whenever there is one.
 #[derive(Clone, Debug)]
-pub struct Route(watch::Receiver<Option<Tunnel>>);
+pub struct Route {
+    tunnel: watch::Receiver<Option<Tunnel>>,
+    flows: Flows,
+}
 
 impl Route {
-    /// The way by the tunnel that is there at the time.
+    /// The way by the tunnel that is there at the time. What comes back of its flows is to be [delivered](Flows::deliver) to `flows`.
     #[must_use]
-    pub const fn new(tunnel: watch::Receiver<Option<Tunnel>>) -> Self {
-        Self(tunnel)
+    pub const fn new(tunnel: watch::Receiver<Option<Tunnel>>, flows: Flows) -> Self {
+        Self { tunnel, flows }
+    }
+
+    /// A new flow; see [`Flows::begin`].
+    pub(crate) fn begin(&self, receiver: mpsc::Sender<Datagram>) -> Option<Flow> {
+        self.flows.begin(receiver)
+    }
+
+    /// Sends a datagram of a flow. Without a tunnel it is lost.
+    pub(crate) fn send(&self, flow: &Flow, kind: DatagramKind, (host, port): (Host, u16), payload: Bytes) {
+        let tunnel = self.tunnel.borrow().clone();
+        if let Some(tunnel) = tunnel {
+            let flow = tunnel.number_of(flow);
+            tunnel.send_datagram(&Datagram {
+                flow,
+                kind,
+                host,
+                port,
+                payload,
+            });
+        }
     }
 
     /// A connection to `target` that the target has accepted. Waits a little for a tunnel if none is up, or if it turns out to be over:
     /// nothing was sent yet.
-    async fn open(mut self, target: Target) -> Result<Connection, Reason> {
+    pub(crate) async fn open(mut self, target: Target) -> Result<Connection, Reason> {
         let until = Instant::now() + PATIENCE_WITH_TUNNEL;
         loop {
             let is_up = |tunnel: &Option<Tunnel>| tunnel.as_ref().is_some_and(|tunnel| !tunnel.is_over());
-            let tunnel = match timeout_at(until, self.0.wait_for(is_up)).await {
+            let tunnel = match timeout_at(until, self.tunnel.wait_for(is_up)).await {
                 Ok(Ok(tunnel)) => tunnel.clone().ok_or(Reason::Down)?,
                 Ok(Err(_)) | Err(_) => return Err(Reason::Down),
             };
@@ -106,27 +133,36 @@ pub async fn serve(listener: TcpListener, proxy: Proxy, route: Route) -> Infalli
 }
 
 async fn serve_program(mut socket: TcpStream, proxy: Proxy, route: Route) -> io::Result<()> {
-    let accepted = match proxy {
+    let wanted = match proxy {
         Proxy::Socks5 => timeout(PATIENCE, socks5::negotiate(&mut socket)).await??,
-        Proxy::HttpConnect => timeout(PATIENCE, connect::negotiate(&mut socket)).await??,
+        Proxy::HttpConnect => {
+            let request = timeout(PATIENCE, connect::negotiate(&mut socket)).await??;
+            request.map(Wanted::Connection)
+        }
         Proxy::Forward(target) => {
             // A program that speaks to the target already is told by a reset, not by the end of the data, if there is no connection.
             socket.set_zero_linger()?;
-            Some(Request {
+            Some(Wanted::Connection(Request {
                 target,
                 early: Bytes::new(),
                 answer: |_| Vec::new(),
-            })
+            }))
         }
     };
-    let Some(Request {
+    match wanted {
+        Some(Wanted::Connection(request)) => connect(socket, request, route).await,
+        Some(Wanted::Datagrams(association)) => association.relay(&mut socket, &route).await,
+        None => Ok(()),
+    }
+}
+
+/// Connects a program to the target of its request.
+async fn connect(mut socket: TcpStream, request: Request, route: Route) -> io::Result<()> {
+    let Request {
         target,
         early,
         answer,
-    }) = accepted
-    else {
-        return Ok(());
-    };
+    } = request;
     match route.open(target).await {
         Ok(connection) => {
             socket.write_all(&answer(Ok(()))).await?;
@@ -153,7 +189,15 @@ async fn tell_last(socket: &mut TcpStream, text: &[u8]) -> io::Result<()> {
     timeout(PATIENCE, told).await?.map(drop)
 }
 
-/// What a program wants, and how it is told what became of it.
+/// What a program wants.
+#[derive(Debug)]
+enum Wanted {
+    Connection(Request),
+    /// It was told the place already.
+    Datagrams(Association),
+}
+
+/// A connection that a program wants, and how it is told what became of it.
 #[derive(Debug)]
 struct Request {
     target: Target,

@@ -1,14 +1,15 @@
-//! SOCKS5 (RFC 1928): CONNECT without authentication. What does a program ask for, and what is it told?
+//! SOCKS5 (RFC 1928): CONNECT and UDP ASSOCIATE without authentication. What does a program ask for, and what is it told?
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use thiserror::Error;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use super::{Head, Request, tell_last};
-use crate::frame::Reason;
+use super::associate::Association;
+use super::{Head, Request, Wanted, tell_last};
+use crate::frame::{IPV4, IPV6, NAME, Reason};
 use crate::target::{Host, Target};
 
 const VERSION: u8 = 5;
@@ -19,11 +20,7 @@ const NO_AUTHENTICATION: u8 = 0;
 const NO_METHOD: u8 = 0xff;
 
 const CONNECT: u8 = 1;
-
-// Types of addresses (RFC 1928 §5).
-const IPV4: u8 = 1;
-const NAME: u8 = 3;
-const IPV6: u8 = 4;
+const UDP_ASSOCIATE: u8 = 3;
 
 // Replies (RFC 1928 §6).
 const SUCCEEDED: u8 = 0;
@@ -40,7 +37,7 @@ const ADDRESS_TYPE_NOT_SUPPORTED: u8 = 8;
 enum Refusal {
     #[error("not SOCKS version 5")]
     Version,
-    #[error("only CONNECT is supported")]
+    #[error("only CONNECT and UDP ASSOCIATE are supported")]
     Command,
     #[error("not a type of address")]
     AddressType,
@@ -48,8 +45,16 @@ enum Refusal {
     Target,
 }
 
+/// What a program asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Command {
+    Connect(Target),
+    /// Its datagrams will come from this port, if that is not 0.
+    Associate(u16),
+}
+
 /// Finds out what a program wants. `None` if that is not served, which it was told.
-pub(super) async fn negotiate(socket: &mut TcpStream) -> io::Result<Option<Request>> {
+pub(super) async fn negotiate(socket: &mut TcpStream) -> io::Result<Option<Wanted>> {
     let mut head = Head::default();
     match head.read(socket, parse_greeting).await? {
         Ok(true) => socket.write_all(&[VERSION, NO_AUTHENTICATION]).await?,
@@ -61,13 +66,19 @@ pub(super) async fn negotiate(socket: &mut TcpStream) -> io::Result<Option<Reque
         Err(_) => return Ok(None),
     }
     match head.read(socket, parse_request).await? {
-        Ok(target) => Ok(Some(Request {
+        Ok(Command::Connect(target)) => Ok(Some(Wanted::Connection(Request {
             target,
             early: head.0.freeze(),
-            answer: |outcome| reply(outcome.map_or_else(code, |()| SUCCEEDED)).to_vec(),
-        })),
+            answer: |outcome| reply(outcome.map_or_else(code, |()| SUCCEEDED), NOWHERE),
+        }))),
+        Ok(Command::Associate(port)) => {
+            let association = Association::open(socket, port).await?;
+            let place = association.address()?;
+            socket.write_all(&reply(SUCCEEDED, place)).await?;
+            Ok(Some(Wanted::Datagrams(association)))
+        }
         Err(refusal) => {
-            tell_last(socket, &reply(refusal.code())).await?;
+            tell_last(socket, &reply(refusal.code(), NOWHERE)).await?;
             Ok(None)
         }
     }
@@ -85,8 +96,8 @@ fn parse_greeting(bytes: &[u8]) -> Result<Option<(bool, usize)>, Refusal> {
     }
 }
 
-/// The target of a request, and its length; `None` if more is to come.
-fn parse_request(bytes: &[u8]) -> Result<Option<(Target, usize)>, Refusal> {
+/// What a request asks for, and its length; `None` if more is to come.
+fn parse_request(bytes: &[u8]) -> Result<Option<(Command, usize)>, Refusal> {
     let [version, command, _reserved, kind, fields @ ..] = bytes else {
         return match bytes.first() {
             Some(version) if *version != VERSION => Err(Refusal::Version),
@@ -107,11 +118,13 @@ fn parse_request(bytes: &[u8]) -> Result<Option<(Target, usize)>, Refusal> {
     let Some(port) = rest.first_chunk::<2>() else {
         return Ok(None);
     };
-    if *command != CONNECT {
-        return Err(Refusal::Command);
-    }
-    let target = Target::new(host(*kind, address)?, u16::from_be_bytes(*port)).ok_or(Refusal::Target)?;
-    Ok(Some((target, 4 + length + 2)))
+    let port = u16::from_be_bytes(*port);
+    let command = match *command {
+        CONNECT => Command::Connect(Target::new(host(*kind, address)?, port).ok_or(Refusal::Target)?),
+        UDP_ASSOCIATE => Command::Associate(port),
+        _ => return Err(Refusal::Command),
+    };
+    Ok(Some((command, 4 + length + 2)))
 }
 
 fn host(kind: u8, address: &[u8]) -> Result<Host, Refusal> {
@@ -151,9 +164,23 @@ const fn code(reason: Reason) -> u8 {
     }
 }
 
-/// A reply. The address from which the far side has connected is not told: it means nothing here.
-const fn reply(code: u8) -> [u8; 10] {
-    [VERSION, code, 0, IPV4, 0, 0, 0, 0, 0, 0]
+/// The address of replies that have none. From which one the far side has connected means nothing here.
+const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+
+fn reply(code: u8, address: SocketAddr) -> Vec<u8> {
+    let mut reply = vec![VERSION, code, 0];
+    match address.ip() {
+        IpAddr::V4(ip) => {
+            reply.push(IPV4);
+            reply.extend(ip.octets());
+        }
+        IpAddr::V6(ip) => {
+            reply.push(IPV6);
+            reply.extend(ip.octets());
+        }
+    }
+    reply.extend(address.port().to_be_bytes());
+    reply
 }
 
 #[cfg(test)]
@@ -180,19 +207,20 @@ mod tests {
             }
             bytes.extend(b"early");
             let (found, used) = parse_request(&bytes).unwrap().unwrap();
-            assert_eq!((found.to_string().as_str(), used), (target, length));
+            assert_eq!((found, used), (Command::Connect(target.parse().unwrap()), length));
         }
+        let associate = request(UDP_ASSOCIATE, IPV4, &[0; 4], 0);
+        assert_eq!(parse_request(&associate), Ok(Some((Command::Associate(0), 10))));
     }
 
     #[test]
     fn what_is_not_served_is_refused_with_its_code() {
         let code = |bytes: &[u8]| parse_request(bytes).unwrap_err().code();
-        // BIND and UDP ASSOCIATE.
+        // BIND.
         assert_eq!(
             code(&request(2, IPV4, &[192, 0, 2, 1], 80)),
             COMMAND_NOT_SUPPORTED
         );
-        assert_eq!(code(&request(3, IPV4, &[0, 0, 0, 0], 0)), COMMAND_NOT_SUPPORTED);
         assert_eq!(
             code(&request(CONNECT, 2, &[192, 0, 2, 1], 80)),
             ADDRESS_TYPE_NOT_SUPPORTED

@@ -15,13 +15,21 @@ use tokio::sync::Notify;
 use tokio::task::{JoinError, JoinSet, yield_now};
 
 pub use self::connection::Connection;
-use self::parts::Parts;
+use self::parts::{Parts, Received};
+use crate::datagram::{DATAGRAM_STREAMS, Datagram};
+use crate::flows::Flow;
 use crate::frame::{ADAPTATION_LAYER, Frame, Reason};
 use crate::relay::{Relay, Role, STREAMS, Violation};
 use crate::target::Target;
 
 /// Frames that are received before others are sent, while both wait.
 const TURN: usize = 64;
+
+/// What the flows of one stream may have unsent, in bytes. More is lost: UDP has no flow control, and a longer queue would only be older.
+const MAX_UNSENT_DATAGRAMS: u64 = 256 << 10;
+
+/// Streams in each direction.
+const ALL_STREAMS: u16 = STREAMS + DATAGRAM_STREAMS;
 
 /// A tunnel. Clones refer to the same one.
 #[derive(Clone, Debug)]
@@ -37,6 +45,7 @@ struct Shared {
     streams: Vec<Notify>,
     is_over: AtomicBool,
     carried: AtomicU64,
+    role: Role,
 }
 
 /// A stream on which little is unsent.
@@ -80,12 +89,13 @@ impl Tunnel {
             streams: std::iter::repeat_with(Notify::new).take(STREAMS.into()).collect(),
             is_over: AtomicBool::new(false),
             carried: AtomicU64::new(0),
+            role,
         }))
     }
 
-    /// Carries connections until the association ends; `serve` gets those that the peer opens. Afterwards all are reset. If the future is
-    /// dropped, the tunnel ends, and the association does not.
-    pub async fn run(&self, serve: impl Fn(Incoming)) -> End {
+    /// Carries connections and datagrams until the association ends; `serve` gets the connections that the peer opens, and `take` its
+    /// datagrams. Afterwards all connections are reset. If the future is dropped, the tunnel ends, and the association does not.
+    pub async fn run(&self, serve: impl Fn(Incoming), take: impl Fn(Datagram)) -> End {
         let shared = &self.0;
         let _ending = Ending(shared);
         if !self.is_tunnel() {
@@ -93,7 +103,7 @@ impl Tunnel {
             return End::NoTunnel;
         }
         let end = tokio::select! {
-            end = self.receive(serve) => end,
+            end = self.receive(serve, take) => end,
             error = shared.transmit() => match error {
                 SendError::Closed(reason) => End::Closed(reason),
                 // The peer shuts the association down.
@@ -111,7 +121,7 @@ impl Tunnel {
     #[must_use]
     pub fn is_tunnel(&self) -> bool {
         self.0.association.peer_adaptation_layer() == Some(ADAPTATION_LAYER)
-            && self.0.association.streams() == (STREAMS, STREAMS)
+            && self.0.association.streams() == (ALL_STREAMS, ALL_STREAMS)
     }
 
     /// Opens a connection to `target`, which [waits](Connection::opened) for the target's answer.
@@ -127,6 +137,27 @@ impl Tunnel {
         let id = opened.ok_or(Reason::TooMany)?;
         self.0.carried.fetch_add(1, Ordering::Relaxed);
         Ok(Connection::new(Arc::clone(&self.0), id))
+    }
+
+    /// Whether this end has begun the flow of a datagram.
+    #[must_use]
+    pub fn has_begun(&self, datagram: &Datagram) -> bool {
+        self.0.role.begins(datagram.flow)
+    }
+
+    /// The number on the wire of a flow that this end has begun.
+    pub(crate) fn number_of(&self, flow: &Flow) -> u16 {
+        self.0.role.flow(flow.number())
+    }
+
+    /// Sends a datagram. It is lost if too many wait, or the tunnel is over.
+    pub fn send_datagram(&self, datagram: &Datagram) {
+        let association = &self.0.association;
+        let unsent = association.stream(datagram.stream()).queued();
+        if unsent < MAX_UNSENT_DATAGRAMS {
+            // Without room in the send buffer it is lost, too.
+            let _ = association.try_send(datagram.message());
+        }
     }
 
     /// The association.
@@ -150,7 +181,7 @@ impl Tunnel {
         self.0.is_over.load(Ordering::Acquire)
     }
 
-    async fn receive(&self, serve: impl Fn(Incoming)) -> End {
+    async fn receive(&self, serve: impl Fn(Incoming), take: impl Fn(Datagram)) -> End {
         let association = &self.0.association;
         let mut parts = Parts::default();
         let mut turn = 0;
@@ -167,9 +198,16 @@ impl Tunnel {
                 Err(_) => continue,
             };
             let stream = message.stream.0;
-            let frame = parts.join(message).map_err(Violation::from);
-            let handled = frame.and_then(|frame| frame.map(|frame| self.on_frame(stream, frame)).transpose());
-            match handled.map(Option::flatten) {
+            let handled = match parts.join(message) {
+                Ok(Some(Received::Frame(frame))) => self.on_frame(stream, frame),
+                Ok(Some(Received::Datagram(datagram))) => {
+                    take(datagram);
+                    Ok(None)
+                }
+                Ok(None) => Ok(None),
+                Err(error) => Err(error.into()),
+            };
+            match handled {
                 Ok(Some(incoming)) => serve(incoming),
                 Ok(None) => {}
                 Err(violation) => return End::Violation(violation),

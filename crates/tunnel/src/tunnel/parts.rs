@@ -5,18 +5,36 @@ use std::collections::BTreeMap;
 use anabranch::{Extent, ReceivedMessage};
 use bytes::BytesMut;
 
+use crate::datagram::{DATAGRAM, Datagram};
 use crate::frame::{CONTROL, DATA, Frame, FrameError, LONGEST_CONTROL};
+
+/// What a message is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Received {
+    Frame(Frame),
+    Datagram(Datagram),
+}
 
 /// Control frames whose ends have not arrived, by stream.
 #[derive(Debug, Default)]
 pub(super) struct Parts(BTreeMap<u16, BytesMut>);
 
 impl Parts {
-    /// The frame that is complete with `message`. A part of a data frame is as good as a frame.
-    pub(super) fn join(&mut self, message: ReceivedMessage) -> Result<Option<Frame>, FrameError> {
-        if message.unordered {
+    /// What is complete with `message`. A part of a data frame is as good as a frame. Datagrams in parts, which come only while the receive
+    /// buffer is full, and abandoned ones are lost.
+    pub(super) fn join(&mut self, message: ReceivedMessage) -> Result<Option<Received>, FrameError> {
+        if message.unordered != (message.ppid == DATAGRAM) {
             return Err(FrameError::Unordered);
         }
+        if message.unordered {
+            let is_whole = message.extent == Extent::Whole;
+            let datagram = is_whole.then(|| Datagram::parse(message.payload));
+            return Ok(datagram.transpose()?.map(Received::Datagram));
+        }
+        Ok(self.join_frame(message)?.map(Received::Frame))
+    }
+
+    fn join_frame(&mut self, message: ReceivedMessage) -> Result<Option<Frame>, FrameError> {
         let (ppid, payload, stream) = (message.ppid, message.payload, message.stream.0);
         match message.extent {
             Extent::Aborted => Err(FrameError::Abandoned),
@@ -67,7 +85,7 @@ mod tests {
         }
         for stream in [2, 0] {
             let ended = parts.join(part(stream, Extent::End, (ppid, payload.slice(5..))));
-            assert_eq!(ended, Ok(Some(Frame::Open(target.clone()))));
+            assert_eq!(ended, Ok(Some(Received::Frame(Frame::Open(target.clone())))));
         }
         assert!(parts.0.is_empty());
     }
@@ -77,7 +95,7 @@ mod tests {
         let mut parts = Parts::default();
         let data = (DATA, Bytes::from_static(b"part"));
         let joined = parts.join(part(1, Extent::Middle, data));
-        assert_eq!(joined, Ok(Some(Frame::Data("part".into()))));
+        assert_eq!(joined, Ok(Some(Received::Frame(Frame::Data("part".into())))));
         let long = (CONTROL, Bytes::from(vec![0; 200]));
         assert_eq!(parts.join(part(1, Extent::Beginning, long.clone())), Ok(None));
         assert_eq!(
@@ -89,5 +107,24 @@ mod tests {
             parts.join(part(1, Extent::Middle, other)),
             Err(FrameError::Ppid(7))
         );
+    }
+
+    #[test]
+    fn datagrams_in_parts_are_lost_and_others_in_order_are_refused() {
+        let mut parts = Parts::default();
+        let bytes = Bytes::from_static(&[0, 2, 17, 1, 192, 0, 2, 1, 0, 53, 7]);
+        let message = |extent, unordered| ReceivedMessage {
+            unordered,
+            ..part(1_024, extent, (DATAGRAM, bytes.clone()))
+        };
+        let datagram = Datagram::parse(bytes.clone()).unwrap();
+        let whole = parts.join(message(Extent::Whole, true));
+        assert_eq!(whole, Ok(Some(Received::Datagram(datagram))));
+        for extent in [Extent::Beginning, Extent::Middle, Extent::End, Extent::Aborted] {
+            assert_eq!(parts.join(message(extent, true)), Ok(None));
+        }
+        let in_order = parts.join(message(Extent::Whole, false));
+        assert_eq!(in_order, Err(FrameError::Unordered));
+        assert!(parts.0.is_empty());
     }
 }

@@ -3,14 +3,14 @@
 use std::convert::Infallible;
 use std::future::Future;
 
-use anabranch_tunnel::{End, Role, Tunnel};
+use anabranch_tunnel::{Datagram, End, ExitFlows, Role, Tunnel};
 
 use super::Shared;
 use super::state::State;
 use crate::network::Guarded;
 use crate::output::{Event, PathReport, report_path_changes};
 
-/// Carries connections until the association ends; `meanwhile` runs beside that.
+/// Carries connections and datagrams until the association ends; `meanwhile` runs beside that.
 pub(super) async fn carry(
     shared: &Shared,
     (peer, role): (usize, Role),
@@ -25,9 +25,17 @@ pub(super) async fn carry(
         // It ends with the tunnel.
         tokio::spawn(async move { exit.serve(incoming).await });
     };
+    let (flows, exit_flows) = (
+        shared.state.flows(peer),
+        ExitFlows::new(shared.state.exit(peer), tunnel.clone()),
+    );
+    let take = |datagram: Datagram| match tunnel.has_begun(&datagram) {
+        true => flows.deliver(datagram),
+        false => exit_flows.take(datagram),
+    };
     if !tunnel.is_tunnel() {
         // It is never listed, and takes no other one's place.
-        return tunnel.run(serve).await;
+        return tunnel.run(serve, take).await;
     }
     let number = shared.state.add(peer, &tunnel);
     let _listed = Listed {
@@ -41,7 +49,7 @@ pub(super) async fn carry(
         paths: &PathReport::all(&association),
     });
     tokio::select! {
-        end = tunnel.run(serve) => end,
+        end = tunnel.run(serve, take) => end,
         never = report_path_changes(&association, number, &*shared.reporter) => match never {},
         never = meanwhile => match never {},
     }

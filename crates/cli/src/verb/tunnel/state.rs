@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anabranch::{Endpoint, PublicKey};
-use anabranch_tunnel::{Exit, Route, Tunnel};
+use anabranch_tunnel::{Exit, Flows, Route, Tunnel};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -27,6 +27,8 @@ struct PeerState {
     key: PublicKey,
     /// Its limits hold for all tunnels of the peer.
     exit: Exit,
+    /// Those that programs of this host have begun.
+    flows: Flows,
     /// With their numbers, the oldest first.
     tunnels: Mutex<Vec<(u64, Tunnel)>>,
     /// The one that new connections use.
@@ -38,6 +40,7 @@ impl State {
         let peers = config.peers.iter().map(|peer| PeerState {
             key: peer.key,
             exit: Exit::new(peer.reach.clone()),
+            flows: Flows::default(),
             tunnels: Mutex::default(),
             newest: watch::Sender::new(None),
         });
@@ -55,7 +58,12 @@ impl State {
 
     /// The way to a peer.
     pub(super) fn route(&self, peer: usize) -> Route {
-        Route::new(self.peers[peer].newest.subscribe())
+        Route::new(self.peers[peer].newest.subscribe(), self.flows(peer))
+    }
+
+    /// The flows to a peer that programs of this host have begun.
+    pub(super) fn flows(&self, peer: usize) -> Flows {
+        self.peers[peer].flows.clone()
     }
 
     /// What connects to the targets of a peer.
