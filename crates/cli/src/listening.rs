@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anabranch::io::Socket;
-use anabranch::{AssociationConfig, Endpoint, PublicKey};
+use anabranch::{AssociationConfig, Endpoint, EndpointConfig, PublicKey};
 
 use crate::failure::Failure;
 use crate::keys::{self, ReceiverKeys};
@@ -14,6 +14,9 @@ use crate::parse::LocalAddresses;
 
 /// Receive buffer in bytes of associations whose purpose is not accepted yet: many unknown peers may be waiting.
 pub(crate) const UNACCEPTED_BUFFER: u64 = 64 << 10;
+
+/// Associations of peers at one IPv4 address or in one /64 of IPv6: one source cannot take the place of all others.
+const MAX_PER_SOURCE: usize = 256;
 
 /// Sockets at the addresses that the user named, or at this port of all addresses.
 pub(crate) fn listening_sockets(
@@ -53,7 +56,12 @@ pub(crate) async fn listen(
     config: AssociationConfig,
     keys: &ReceiverKeys,
 ) -> Result<Endpoint, Failure> {
+    let limits = EndpointConfig {
+        max_associations_per_prefix: MAX_PER_SOURCE,
+        ..EndpointConfig::default()
+    };
     keys::receive_by(network::endpoint_on(sockets, config), keys)
+        .endpoint_config(limits)
         .listen()
         .follow_interfaces()
         .bind()

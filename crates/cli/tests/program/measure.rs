@@ -363,6 +363,32 @@ fn unknown_peer_of_a_server_of_tests_gets_a_small_buffer() {
     });
 }
 
+/// One source may hold 256 associations, and another one has a place.
+#[test]
+fn silent_peers_of_one_source_do_not_keep_others_from_a_server_of_tests() {
+    with_unknown_peer(async |server, association| {
+        let address = association.peer_addr().unwrap();
+        let builder = Endpoint::builder().insecure().local("127.0.0.3:0");
+        let endpoint = builder.bind().await.unwrap();
+        let mut silent = vec![association];
+        for _ in 1..256 {
+            silent.push(endpoint.connect(address).await.unwrap());
+        }
+        let refused = endpoint.connect(address).await.unwrap_err();
+        assert!(refused.to_string().contains("out of resource"), "{refused}");
+        let output = run(&[
+            "test",
+            &server.to,
+            "--insecure",
+            "--bytes",
+            "100kB",
+            "--from",
+            "127.0.0.4",
+        ]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(output.stderr));
+    });
+}
+
 /// Neither associations that do not come nor questions without end keep the server from ending.
 #[test]
 fn server_can_be_interrupted_while_a_test_is_set_up() {
