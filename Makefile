@@ -93,6 +93,7 @@ setup: ## install missing Debian packages that the tests need
 .PHONY: test
 test: setup ## run all tests and doc tests
 	$(CARGO) test --workspace
+	$(CARGO) test --package anabranch --features serde,tracing --test features
 
 .PHONY: interop
 interop: setup ## run interoperability tests with dcsctp, sctp-proto, usrsctp, pion, aiortc

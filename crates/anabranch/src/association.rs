@@ -5,6 +5,7 @@ mod data_channels;
 mod parts;
 mod readiness;
 mod streams;
+pub(crate) mod weak;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU16;

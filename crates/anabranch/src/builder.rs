@@ -24,6 +24,7 @@ use crate::runtime::InterfaceChanges;
 use crate::runtime::{self, Clock, Watched};
 use crate::security::{SEAL_OVERHEAD, Security};
 use crate::streams::StreamLimits;
+use crate::trace::in_endpoint;
 
 /// Default time to connect: of the INITs, which are sent after 0, 1, 3, 7 and 15 s (RFC 9260 §16), four may be lost.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -340,7 +341,9 @@ impl EndpointBuilder {
             streams,
         };
         let shared = Arc::new(Shared::new(core, sockets.clone(), clock, seal, shared_limits));
-        runtime::spawn(Driver::new(Arc::clone(&shared), sockets, clock, observer));
+        let locals: Vec<SocketAddr> = sockets.iter().map(|socket| socket.local_addr()).collect();
+        let driver = Driver::new(Arc::clone(&shared), sockets, clock, observer);
+        runtime::spawn(in_endpoint(&locals, driver));
         #[cfg(target_os = "linux")]
         if let Some(changes) = changes {
             runtime::spawn(follow(Arc::clone(&shared), changes));

@@ -16,6 +16,7 @@ use crate::error::{BindError, ConnectError};
 use crate::incoming::Incoming;
 use crate::runtime;
 use crate::security::Handshake;
+use crate::trace::in_connect;
 
 /// A handle of one endpoint. Clones refer to the same endpoint.
 ///
@@ -179,6 +180,7 @@ impl Endpoint {
             let association = self.set_up(channel, &remotes, &config).await;
             association.map_err(|error| handshake.explain(error))
         };
+        let connected = in_connect(&remotes, connected);
         let within = runtime::timeout(self.0.connect_timeout, connected).await;
         within.unwrap_or(Err(ConnectError::NoAnswer))
     }

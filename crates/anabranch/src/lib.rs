@@ -57,12 +57,16 @@ mod driver;
 mod endpoint;
 mod error;
 mod events;
+mod exposition;
 mod incoming;
 mod observe;
 mod runtime;
 mod security;
+mod settings;
+mod statistics_watch;
 mod stream;
 mod streams;
+mod trace;
 mod writer;
 
 pub use anabranch_datachannel::{
@@ -94,12 +98,15 @@ pub use error::{
     StreamSendError, TryRecvError, TrySendError, UnfinishedError,
 };
 pub use events::{AssociationEvent, Events};
+pub use exposition::prometheus;
 pub use incoming::Incoming;
 pub use observe::{Direction, Observer};
 #[cfg(target_os = "linux")]
 pub use runtime::InterfaceChanges;
 pub use runtime::{udp_socket, uplink_socket};
 pub use security::SEAL_OVERHEAD;
+pub use settings::{Settings, SettingsError};
+pub use statistics_watch::StatisticsWatch;
 pub use stream::SendStream;
 pub use streams::{SendOptions, StreamLimits, StreamReceiver, StreamSender, StreamStatistics};
 pub use writer::MessageWriter;
@@ -108,3 +115,41 @@ pub use writer::MessageWriter;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct ReadmeExample;
+
+/// The examples of docs/guide.md, as doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide.md")]
+struct GuideExamples;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All handles can be shared by threads; a handle that cannot does not compile.
+    #[test]
+    fn handles_are_send_and_sync() {
+        const fn check<T: Send + Sync + 'static>() {}
+        const fn moves<T: Send + 'static>() {}
+        const {
+            // An observer may belong to one thread at a time.
+            moves::<EndpointBuilder>();
+            check::<(Endpoint, Incoming, Association, Events, StatisticsWatch)>();
+            check::<(StreamSender, StreamReceiver, SendStream, MessageWriter)>();
+            check::<(
+                ByteStream,
+                ByteReader,
+                ByteWriter,
+                DataChannels,
+                DataChannel,
+                Settings,
+            )>();
+            check::<(
+                ConnectError,
+                BindError,
+                StreamSendError,
+                StreamRecvError,
+                OpenStreamError,
+            )>();
+        }
+    }
+}

@@ -101,6 +101,22 @@ impl Timer {
     }
 }
 
+/// Regular ticks, the first at once.
+#[derive(Debug)]
+pub(crate) struct Ticks(tokio::time::Interval);
+
+impl Ticks {
+    pub(crate) fn new(interval: Duration) -> Self {
+        let mut ticks = tokio::time::interval(interval);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+        Self(ticks)
+    }
+
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.0.poll_tick(cx).map(drop)
+    }
+}
+
 /// Opens a UDP socket on the current tokio runtime, to be wrapped by something that shapes, loses or records
 /// what passes, and then given to [`EndpointBuilder::socket`](crate::EndpointBuilder::socket).
 ///

@@ -309,6 +309,7 @@ impl State {
     pub(crate) fn collect(&mut self, wakings: &mut Wakings) -> Happened {
         let mut happened = Happened::default();
         while let Some((id, event)) = self.core.poll_event() {
+            wakings.traces.note(id, &event);
             self.tell_channels(id, &event, wakings);
             self.tell_streams(id, &event, wakings);
             happened.ended |= matches!(event, Event::Closed(_));

@@ -11,6 +11,7 @@ use tokio::sync::{Notify, broadcast};
 
 use super::inbox::Inbox;
 use crate::events::AssociationEvent;
+use crate::trace::Traces;
 
 /// How many events a slow subscriber may fall behind before it misses some.
 const EVENT_BACKLOG: usize = 256;
@@ -142,6 +143,8 @@ pub(crate) struct Wakings {
     notifies: Vec<Arc<Notify>>,
     /// Tasks that wait at streams.
     wakers: Vec<Waker>,
+    /// Events to report.
+    pub(super) traces: Traces,
 }
 
 impl Wakings {
@@ -158,6 +161,7 @@ impl Wakings {
     }
 
     pub(crate) fn carry_out(&mut self) {
+        self.traces.report();
         self.wakers.drain(..).for_each(Waker::wake);
         for notify in self.notifies.drain(..) {
             notify.notify_waiters();

@@ -11,6 +11,11 @@ use super::frame::{ADAPTATION_LAYER, INITIAL_WINDOW};
 /// 16 KiB. They grow, up to 8 MiB, out of one budget for all streams, where the reader keeps up. So the unread messages of an association
 /// take at most [`memory`](Self::memory) bytes, whoever sends them: the association with a peer that sends more is aborted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(default, deny_unknown_fields, rename_all = "kebab-case")
+)]
 pub struct StreamLimits {
     /// How many streams both ends together may have open at the same time; each opens up to half of them. Default 1,024.
     pub streams: u16,

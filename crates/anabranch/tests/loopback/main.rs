@@ -14,4 +14,5 @@ mod paths;
 mod pressure;
 mod readiness;
 mod sealed;
+mod sight;
 mod streams;
