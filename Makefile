@@ -154,7 +154,7 @@ fuzz: ## run every fuzz target (S=60 seconds each)
 .PHONY: bench
 bench: ## measure the core and the library beside other implementations (ARGS="--json")
 	$(CARGO) build --release --package anabranch-bench --features peers
-	for program in core sack_cost set_ups init_flood inits idle_memory simulated_seconds loopback; do \
+	for program in core sack_cost set_ups init_flood inits idle_memory simulated_seconds threads loopback; do \
 	  $(CARGO) run --release --quiet --package anabranch-bench --features peers --bin $$program -- $(ARGS); done
 
 .PHONY: bench-sockets
