@@ -101,7 +101,8 @@ async fn ten_thousand_echoes_pass_readers_that_do_not_read() {
             assert_eq!(reader.await.unwrap(), 3);
         }
         let held = server.stream_statistics();
-        assert!(held.open >= STREAMS / 2, "{held:?}");
+        // Those that do not read are open, whether or not the server knows all of them yet.
+        assert!(client.stream_statistics().open >= STREAMS / 2);
         let window_and_message = (16 << 10) + SIZE as u64 + 64;
         assert!(held.unread <= STREAMS as u64 / 2 * window_and_message, "{held:?}");
         assert!(held.unread <= limits.memory());
