@@ -87,8 +87,12 @@ async fn ten_thousand_echoes_pass_readers_that_do_not_read() {
         let begin = Arc::new(Semaphore::new(0));
         serve_echo(server.clone(), is_slow, Arc::clone(&begin));
         let [mut slow, mut fast] = [const { Vec::new() }; 2];
+        // All are open before the first one ends, whose id would be used again.
+        let mut streams = Vec::new();
         for _ in 0..STREAMS {
-            let (sender, mut receiver) = client.open_stream().await.unwrap();
+            streams.push(client.open_stream().await.unwrap());
+        }
+        for (sender, mut receiver) in streams {
             let (readers, messages) = if is_slow(sender.id()) {
                 (&mut slow, 6)
             } else {
