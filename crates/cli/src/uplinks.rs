@@ -10,7 +10,7 @@ use std::time::Duration;
 
 #[cfg(target_os = "linux")]
 use anabranch::InterfaceChanges;
-use anabranch::io::{Egress, Socket, Uplink, is_host_address, uplinks, uplinks_of_device};
+use anabranch::io::{Egress, Socket, Uplink, device_of, is_host_address, uplinks, uplinks_of_device};
 use anabranch::{AddressError, Association, Endpoint, uplink_socket};
 #[cfg(target_os = "linux")]
 use tokio::time::{sleep, timeout};
@@ -47,15 +47,19 @@ pub(crate) fn warning(address: IpAddr, egress: &Egress) -> Option<String> {
     }
 }
 
-/// The local addresses to send from at this moment, the preferred ones first.
+/// The local addresses to send from at this moment, the preferred ones first. `beside`: a device that is no uplink.
 ///
 /// # Errors
 ///
 /// An address or device was named that this host does not have, or no route leads to any of `remotes`.
-pub(crate) fn locals(from: Option<&Origins>, remotes: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failure> {
+pub(crate) fn locals(
+    beside: Option<&str>,
+    from: Option<&Origins>,
+    remotes: &[SocketAddr],
+) -> Result<Vec<SocketAddr>, Failure> {
     match from {
         Some(origins) => of_origins(origins, remotes),
-        None => towards(remotes),
+        None => towards(beside, remotes),
     }
 }
 
@@ -93,12 +97,12 @@ fn device_failure(name: &str, error: &io::Error) -> Failure {
 ///
 /// Not simply all addresses of this host: a bridge to virtual machines, say, would be paired with an address
 /// of the peer that it cannot reach.
-fn towards(remotes: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failure> {
+fn towards(beside: Option<&str>, remotes: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failure> {
     let mut locals: Vec<SocketAddr> = Vec::new();
     let mut no_route = None;
     for remote in remotes {
         match source_towards(*remote) {
-            Ok(source) if locals.contains(&source) => {}
+            Ok(source) if locals.contains(&source) || is_of(source.ip(), beside) => {}
             Ok(source) => locals.push(source),
             Err(error) => {
                 no_route = Some(Failure::Work(format!(
@@ -123,6 +127,11 @@ fn towards(remotes: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failure> {
         Some(failure) if locals.is_empty() => Err(failure),
         _ => Ok(locals),
     }
+}
+
+/// Whether `address` is that of the device.
+fn is_of(address: IpAddr, device: Option<&str>) -> bool {
+    device.is_some_and(|device| device_of(address).is_ok_and(|found| found.as_deref() == Some(device)))
 }
 
 fn local_of(uplink: &Uplink) -> SocketAddr {
@@ -163,6 +172,8 @@ pub(crate) struct Following<'a> {
     pub(crate) association: &'a Association,
     pub(crate) from: Option<&'a Origins>,
     pub(crate) remotes: &'a [SocketAddr],
+    /// A device that is no uplink.
+    pub(crate) beside: Option<&'a str>,
 }
 
 #[cfg(target_os = "linux")]
@@ -177,7 +188,7 @@ impl Following<'_> {
         loop {
             // The first round takes what has changed since the sockets were opened. A named device or address that is gone may
             // come back.
-            let wanted = locals(self.from, self.remotes).unwrap_or_default();
+            let wanted = locals(self.beside, self.from, self.remotes).unwrap_or_default();
             self.add_new(&wanted, &warn);
             self.endpoint.follow_routes(self.remotes);
             self.keep_returned(&mut departing);

@@ -26,7 +26,7 @@ const UDP: u8 = 17;
 const ECHO: u8 = 1;
 
 /// What a datagram is to hosts at the far side.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DatagramKind {
     /// A UDP datagram.
     Udp,

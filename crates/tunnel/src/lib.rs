@@ -14,6 +14,7 @@
 //! | `tunnel` | who passes the frames of a relay on? |
 //! | `splice.rs` | how do bytes get from a socket into a connection, and back? |
 //! | `proxy` | how does a program say where it wants to? |
+//! | `tun` | how do programs use the tunnel that know no proxy? |
 //! | `reach.rs`, `exit` | what may the peer connect to, and who does it? |
 //!
 //! docs/tunnel.md specifies the protocol.
@@ -29,6 +30,8 @@ mod reach;
 mod relay;
 mod splice;
 mod target;
+#[cfg(target_os = "linux")]
+mod tun;
 mod tunnel;
 
 pub use config::association_config;
@@ -42,4 +45,6 @@ pub use reach::{Reach, Rule, RuleError};
 pub use relay::{ConnectionId, Inbound, Outbound, Relay, Role, STREAMS, Violation};
 pub use splice::splice;
 pub use target::{Host, HostName, Target, TargetError};
+#[cfg(target_os = "linux")]
+pub use tun::{IsOwn, NameServers, TunConfig, TunDevice, carry, door};
 pub use tunnel::{Connection, End, Incoming, Tunnel};

@@ -18,7 +18,7 @@ Examples:
   curl --proxy socks5h://127.0.0.1:1080 https://example.org/
   anabranch tunnel status office/client.conf
 
-Programs connect to SOCKS5 or HTTP CONNECT proxies, or to forwarded ports, on this host; the far side makes the connections. Needs no privileges. Everything between the two hosts is encrypted, and only peers that the file names are served. docs/tunnel.md explains the file.
+Programs connect to SOCKS5 or HTTP CONNECT proxies, or to forwarded ports, on this host; the far side makes the connections. Needs no privileges, except for a TUN device (init --tun), by which all programs of the client use the tunnel without knowing it. Everything between the two hosts is encrypted, and only peers that the file names are served. docs/tunnel.md explains the file.
 Exit codes: 1 failed, 2 invalid arguments or file, 130 interrupted.";
 
 const INIT_EXAMPLES: &str = "\
@@ -27,6 +27,8 @@ Examples:
   anabranch tunnel init --server server.example:9900 office
   anabranch tunnel init office
           on the server itself: its addresses are found
+  anabranch tunnel init --tun --server 192.0.2.1 office
+          the client, as root, will send everything through the server
 
 Existing files are not overwritten.
 Exit codes: 0 written, 1 cannot write, 2 invalid arguments, or a file exists.";
@@ -98,6 +100,10 @@ pub(crate) struct TunnelInitArguments {
     /// Addresses at which the client reaches the server, default port 9899; repeatable [default: those of this host]
     #[arg(long, value_name = "HOST[:PORT]", value_parser = parse_server)]
     pub(crate) server: Vec<PeerAddresses>,
+
+    /// Have the client route everything through the server by a TUN device, which needs root there
+    #[arg(long)]
+    pub(crate) tun: bool,
 
     /// Folder to write into; created if it does not exist
     #[arg(value_name = "DIR")]

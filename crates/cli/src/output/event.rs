@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
+use ipnet::IpNet;
 use serde::{Serialize, Serializer};
 
 use super::paths::PathReport;
@@ -156,6 +157,14 @@ pub(crate) enum Event<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         target: Option<&'a str>,
         /// The peer that makes the connections.
+        peer: &'a str,
+    },
+    /// Packets of this host go through a tunnel.
+    TunnelDevice {
+        name: &'a str,
+        addresses: &'a [IpNet],
+        /// Networks that are reached through it.
+        routes: &'a [IpNet],
         peer: &'a str,
     },
     /// There is a tunnel to a peer.

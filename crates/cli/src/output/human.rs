@@ -157,6 +157,7 @@ fn short_text(event: &Event<'_>) -> Option<String> {
         }
         Event::TunnelListening { .. }
         | Event::TunnelEntrance { .. }
+        | Event::TunnelDevice { .. }
         | Event::TunnelUp { .. }
         | Event::TunnelDown { .. } => return tunnel_event_text(event),
         Event::Uplink(report) => uplink_text(report),
@@ -286,6 +287,16 @@ fn tunnel_event_text(event: &Event<'_>) -> Option<String> {
             ("socks", None) => format!("SOCKS5 proxy at {address}, through {}", printable(peer)),
             (_, None) => format!("HTTP CONNECT proxy at {address}, through {}", printable(peer)),
         },
+        Event::TunnelDevice {
+            name, routes, peer, ..
+        } => {
+            let routes: Vec<String> = routes.iter().map(ToString::to_string).collect();
+            format!(
+                "device {name}: {} through {}",
+                routes.join(" and "),
+                printable(peer)
+            )
+        }
         Event::TunnelUp { peer, paths, .. } => {
             let paths = paths
                 .iter()

@@ -42,7 +42,7 @@ pub(crate) async fn run(
         });
     }
     let remotes = interrupt.or(resolve(&arguments.to)).await?;
-    let locals = uplinks::locals(arguments.from.as_ref(), &remotes)?;
+    let locals = uplinks::locals(None, arguments.from.as_ref(), &remotes)?;
     let mut checks = JoinSet::new();
     for local in &locals {
         for remote in remotes

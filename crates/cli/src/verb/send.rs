@@ -208,6 +208,7 @@ async fn connect_and_send(
         association: &association,
         from,
         remotes,
+        beside: None,
     };
     let name = &sending.plan.title;
     let on_note = |note: Note<'_>| report_note(note, counter, reporter);
@@ -345,8 +346,17 @@ pub(super) async fn resolve(addresses: &PeerAddresses) -> Result<Vec<SocketAddr>
 
 /// Sockets for all uplinks.
 pub(super) fn sockets(from: Option<&Origins>, remotes: &[SocketAddr]) -> Result<Opened, Failure> {
+    sockets_beside(None, from, remotes)
+}
+
+/// The same without a device that is no uplink.
+pub(super) fn sockets_beside(
+    device: Option<&str>,
+    from: Option<&Origins>,
+    remotes: &[SocketAddr],
+) -> Result<Opened, Failure> {
     let mut opened = Opened::default();
-    for local in uplinks::locals(from, remotes)? {
+    for local in uplinks::locals(device, from, remotes)? {
         opened.open(local, remotes)?;
     }
     Ok(opened)

@@ -22,5 +22,6 @@ mod scenarios;
 mod suspension;
 mod temporary_addresses;
 mod transfer;
+mod tun;
 mod uplinks;
 mod words;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use anabranch_tunnel::Proxy;
+use ipnet::IpNet;
 
 use super::config::{Config, Entrance, Listen};
 use crate::failure::Failure;
@@ -51,6 +52,31 @@ fn describe(config: &Config) -> String {
             Proxy::HttpConnect => format!("HTTP CONNECT proxy at {listen}, through {peer}"),
             Proxy::Forward(target) => format!("{listen} leads to {target}, through {peer}"),
         });
+    }
+    if let Some(tun) = &config.tun {
+        let joined = |networks: &[IpNet]| {
+            let networks: Vec<String> = networks.iter().map(ToString::to_string).collect();
+            networks.join(" and ")
+        };
+        let (name, addresses, routes) = (&tun.name, joined(&tun.addresses), joined(&tun.routes));
+        let peer = &config.peers[tun.peer].name;
+        line(format!(
+            "device {name} with {addresses}, MTU {}: {routes} through {peer}",
+            tun.mtu
+        ));
+        if !tun.dns.is_empty() {
+            let servers: Vec<String> = tun.dns.iter().map(ToString::to_string).collect();
+            line(format!(
+                "  name servers: {}, asked by {peer}",
+                servers.join(" and ")
+            ));
+        }
+        if tun.has_kill_switch {
+            line(
+                "  kill switch: nothing to these networks passes by, also when the program is killed"
+                    .to_owned(),
+            );
+        }
     }
     text
 }

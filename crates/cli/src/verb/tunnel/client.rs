@@ -18,7 +18,7 @@ use crate::network::{self, Guarded, named};
 use crate::output::Event;
 use crate::parse::PeerAddresses;
 use crate::uplinks::{Following, Opened};
-use crate::verb::send::{resolve, sockets};
+use crate::verb::send::{resolve, sockets_beside};
 
 /// How long a peer has to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -96,7 +96,8 @@ impl Caller<'_> {
         };
         // Names and uplinks may be others than the last time.
         let remotes = resolve(&addresses).await?;
-        let Opened { sockets, warnings } = sockets(self.shared.config.paths.as_ref(), &remotes)?;
+        let Opened { sockets, warnings } =
+            sockets_beside(self.device(), self.shared.config.paths.as_ref(), &remotes)?;
         for text in warnings {
             self.warn(text);
         }
@@ -132,12 +133,18 @@ impl Caller<'_> {
             association: &following,
             from: self.shared.config.paths.as_ref(),
             remotes,
+            beside: self.device(),
         };
         let shared = self.shared;
         let meanwhile = following.run(|text| shared.warn(text));
         let begun = Instant::now();
         let end = carry(shared, (self.peer, Role::Client), association, meanwhile).await;
         Ok((end, begun.elapsed()))
+    }
+
+    /// The device of this tunnel, which is no uplink.
+    fn device(&self) -> Option<&str> {
+        self.shared.config.tun.as_ref().map(|tun| tun.name.as_str())
     }
 
     fn warn(&mut self, text: String) {

@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &TunnelInitArguments) -> Result<(), Failure> {
     }
     let texts = [
         server_text(&server, &client, port),
-        client_text(&client, &server, &endpoints),
+        client_text(&client, &server, &endpoints, arguments.tun),
     ];
     for (file, text) in files.iter().zip(&texts) {
         write_private(file, text).map_err(failure)?;
@@ -54,12 +54,16 @@ pub(super) fn run(arguments: &TunnelInitArguments) -> Result<(), Failure> {
         remark(format_args!("{}", told_of(&endpoints)));
     }
     let [server, client] = files.each_ref().map(|file| file.display());
+    let how = if arguments.tun {
+        "then all programs of the client use the tunnel, which needs root there"
+    } else {
+        "then programs of the client use SOCKS5 at 127.0.0.1:1080 or HTTP CONNECT at 127.0.0.1:8118:\n  curl --proxy socks5h://127.0.0.1:1080 https://example.org/"
+    };
     print(format!(
         "wrote {server} and {client}, each with its private key; copy one of them to the other host, and delete it here\n\
          on the server, whose firewall must admit UDP port {port}:\n  anabranch tunnel {server}\n\
          on the client:\n  anabranch tunnel {client}\n\
-         then programs of the client use SOCKS5 at 127.0.0.1:1080 or HTTP CONNECT at 127.0.0.1:8118:\n\
-         \x20 curl --proxy socks5h://127.0.0.1:1080 https://example.org/\n"
+         {how}\n"
     ))
 }
 
@@ -96,6 +100,22 @@ fn own_addresses() -> Result<Vec<PeerAddress>, Failure> {
     Ok(named.collect())
 }
 
+/// Where programs of a client connect to.
+const PROXIES: &str = "Socks = 127.0.0.1:1080\nHttp = 127.0.0.1:8118\n";
+
+/// A device for all programs of a client.
+const DEVICE: &str = "\
+# A TUN device for all programs, with addresses that nothing else has.
+Tun = anabranch0
+Address = 10.98.99.1/24, fd98:99::1/64
+# Networks that are reached through it. By default everything: 0.0.0.0/0, ::/0
+# Route = 10.0.0.0/8
+# Name servers, asked by the server.
+# DNS = 192.0.2.53
+# Nothing to these networks passes the tunnel by, also when the program is killed.
+# KillSwitch = on
+";
+
 fn server_text(own: &PrivateKey, peer: &PrivateKey, port: u16) -> String {
     format!(
         "# anabranch tunnel: the server. docs/tunnel.md explains all keys.\n\
@@ -114,7 +134,8 @@ fn server_text(own: &PrivateKey, peer: &PrivateKey, port: u16) -> String {
     )
 }
 
-fn client_text(own: &PrivateKey, peer: &PrivateKey, endpoints: &[PeerAddress]) -> String {
+fn client_text(own: &PrivateKey, peer: &PrivateKey, endpoints: &[PeerAddress], has_tun: bool) -> String {
+    let entrances = if has_tun { DEVICE } else { PROXIES };
     let endpoints: String = endpoints
         .iter()
         .map(|endpoint| format!("Endpoint = {endpoint}\n"))
@@ -126,8 +147,7 @@ fn client_text(own: &PrivateKey, peer: &PrivateKey, endpoints: &[PeerAddress]) -
          # Devices or addresses to send from. By default all uplinks.\n\
          # Path = eth0\n\
          # Path = wwan0\n\
-         Socks = 127.0.0.1:1080\n\
-         Http = 127.0.0.1:8118\n\
+         {entrances}\
          # Forward = 8080:intranet.example:80\n\
          \n\
          [Peer]\n\
@@ -184,7 +204,9 @@ mod tests {
         });
         let parse = |text: &str| Config::parse(Path::new("t.conf"), text).unwrap();
         let at_server = parse(&server_text(&server, &client, 9900));
-        let at_client = parse(&client_text(&client, &server, &endpoints));
+        let at_client = parse(&client_text(&client, &server, &endpoints, false));
+        let with_tun = parse(&client_text(&client, &server, &endpoints, true));
+        assert!(cfg!(not(target_os = "linux")) || with_tun.tun.is_some() && with_tun.warnings.is_empty());
         assert_eq!(at_server.peers[0].key, at_client.key.public_key());
         assert_eq!(at_client.peers[0].key, at_server.key.public_key());
         assert_eq!(at_client.peers[0].endpoints, endpoints);

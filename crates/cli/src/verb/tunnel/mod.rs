@@ -8,6 +8,7 @@
 //! | `server.rs`, `client.rs` | how do tunnels come up? |
 //! | `carry.rs` | what does one tunnel do until it ends? |
 //! | `entrances.rs` | where do programs connect to? |
+//! | `tun` | how do packets of this host get into a tunnel? |
 //! | `status.rs` | what is told to `anabranch tunnel status`? |
 
 mod carry;
@@ -19,6 +20,8 @@ mod init;
 mod server;
 mod state;
 mod status;
+#[cfg(target_os = "linux")]
+mod tun;
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -87,6 +90,11 @@ async fn up(config: Config, reporter: &Arc<dyn Reporter>) -> Result<(), Failure>
     // What is dropped tells its peer by an ABORT, which the endpoints send before they are closed.
     parts.shutdown().await;
     shared.state.close_endpoints().await;
+    #[cfg(target_os = "linux")]
+    match &result {
+        Err(Failure::Interrupted) => tun::close(&shared),
+        _ => tun::leave(&shared),
+    }
     result.map(|never| match never {})
 }
 
@@ -111,6 +119,9 @@ async fn all_parts(
     status::listen(shared, parts);
     // Before the first association: then the program's user need not wait to try it.
     entrances::open(shared, parts).await?;
+    // Before the first association, so that its sockets are bound to uplinks.
+    #[cfg(target_os = "linux")]
+    tun::open(shared, parts).await?;
     if let Some(listen) = shared.config.listen.clone() {
         parts.spawn(server::run(shared.clone(), listen));
     }

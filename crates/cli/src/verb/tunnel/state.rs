@@ -1,5 +1,6 @@
 //! State of the program: which tunnels to which peers are there at the moment?
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -99,6 +100,17 @@ impl State {
         tunnels.retain(|(known, _)| *known != number);
         let newest = tunnels.last().map(|(_, tunnel)| tunnel.clone());
         peer.newest.send_replace(newest);
+    }
+
+    /// Whether a socket of an endpoint is bound to `address`.
+    pub(super) fn has_socket(&self, address: SocketAddr) -> bool {
+        let is_bound = |local: &SocketAddr| {
+            local.port() == address.port() && (local.ip() == address.ip() || local.ip().is_unspecified())
+        };
+        let endpoints = self.endpoints().clone();
+        endpoints
+            .iter()
+            .any(|endpoint| endpoint.local_addrs().iter().any(is_bound))
     }
 
     /// `endpoint` is to be closed with the program.

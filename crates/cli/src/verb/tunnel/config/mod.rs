@@ -6,6 +6,7 @@ mod forward;
 mod lines;
 #[cfg(test)]
 mod tests;
+mod tun;
 
 use std::fs;
 use std::net::SocketAddr;
@@ -17,8 +18,13 @@ use anabranch_tunnel::{Proxy, Reach, Rule};
 use self::forward::{Forward, parse_forward, parse_proxy};
 pub(crate) use self::lines::ConfigError;
 use self::lines::{Entry, Section, parse};
+pub(crate) use self::tun::Tun;
+use self::tun::TunKeys;
 use crate::keys;
 use crate::parse::{LocalAddresses, Origins, PeerAddress, parse_from, parse_key, parse_listen, parse_to};
+
+/// Keys of `[Interface]`.
+const KEYS_OF_INTERFACE: &str = "PrivateKey, PrivateKeyFile, Listen, Path, Socks, Http, Forward, Tun, Address, MTU, Route, DNS and KillSwitch";
 
 /// What a tunnel's file says.
 #[derive(Debug)]
@@ -32,6 +38,8 @@ pub(crate) struct Config {
     pub(crate) peers: Vec<Peer>,
     /// Places where programs of this host connect to.
     pub(crate) entrances: Vec<Entrance>,
+    /// Packets of this host that go through the tunnel.
+    pub(crate) tun: Option<Tun>,
     /// What the user should know.
     pub(crate) warnings: Vec<String>,
 }
@@ -95,6 +103,7 @@ impl Config {
         }
         check_peers(file, &interface, &peers)?;
         let entrances = entrances(file, &interface, &peers)?;
+        let tun = interface.tun.finish(file, &peers)?;
         let exposed = entrances
             .iter()
             .filter(|entrance| !entrance.listen.ip().is_loopback());
@@ -102,6 +111,8 @@ impl Config {
             let listen = entrance.listen;
             format!("{listen} is not a loopback address: whoever can connect to it can use the tunnel without authentication")
         });
+        let of_tun = tun.iter().flat_map(|tun| tun.warnings(&peers[tun.peer].peer));
+        let of_tun: Vec<String> = of_tun.collect();
         let holder = interface.key_file.as_deref().unwrap_or(file);
         let readable = is_readable_by_others(holder).then(|| {
             let holder = holder.display();
@@ -109,12 +120,13 @@ impl Config {
         });
         Ok(Self {
             file: file.to_owned(),
-            warnings: exposed.chain(readable).collect(),
+            warnings: exposed.chain(readable).chain(of_tun).collect(),
             key: interface.key,
             listen: interface.listen,
             paths: interface.paths,
             peers: peers.into_iter().map(|peer| peer.peer).collect(),
             entrances,
+            tun,
         })
     }
 
@@ -138,6 +150,7 @@ struct Interface {
     path_line: usize,
     /// With their lines.
     entrances: Vec<(usize, SocketAddr, Proxy)>,
+    tun: TunKeys,
 }
 
 /// The section of a peer.
@@ -176,6 +189,7 @@ impl Reader<'_> {
         let (mut key, mut listen) = (None, None);
         let (mut paths, mut joined_paths) = (None, String::new());
         let (mut entrances, mut path_line, mut key_file) = (Vec::new(), 0, None);
+        let mut tun = TunKeys::default();
         for entry in &self.section.entries {
             let text = entry.value.as_str();
             let wrong = |error: String| self.error_at(entry, error);
@@ -200,10 +214,8 @@ impl Reader<'_> {
                     let forward = parse_forward(text).map_err(wrong)?;
                     entrances.push((entry.line, forward.listen, Proxy::Forward(forward.target)));
                 }
-                _ => {
-                    let known = "PrivateKey, PrivateKeyFile, Listen, Path, Socks, Http and Forward";
-                    return Err(self.unknown(entry, "Interface", known));
-                }
+                _ if tun.take(entry).map_err(wrong)? => {}
+                _ => return Err(self.unknown(entry, "Interface", KEYS_OF_INTERFACE)),
             }
         }
         Ok(Interface {
@@ -213,6 +225,7 @@ impl Reader<'_> {
             paths,
             path_line,
             entrances,
+            tun,
         })
     }
 

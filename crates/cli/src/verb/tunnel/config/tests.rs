@@ -233,3 +233,142 @@ fn allow_of_two_kinds_is_refused() {
         assert_refused(&format!("{server}{lines}"), place, "one or the other");
     }
 }
+
+/// A client's file with these lines in `[Interface]`, and this endpoint.
+fn with_tun(lines: &str, endpoint: &str) -> String {
+    let [own, server, _] = keys();
+    format!(
+        "[Interface]\nPrivateKey = {}\n{lines}\n[Peer]\nPublicKey = {}\nEndpoint = {endpoint}\n",
+        own.to_base64(),
+        server.public_key()
+    )
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn device_carries_everything_of_its_versions_unless_told() {
+    let tun = |lines: &str| parse_text(&with_tun(lines, "192.0.2.1")).unwrap();
+    let config = tun("Tun = anabranch0\nAddress = 10.9.0.1/24, fd09::1/64");
+    let device = config.tun.unwrap();
+    let routes: Vec<String> = device.routes.iter().map(ToString::to_string).collect();
+    assert_eq!(routes, ["0.0.0.0/0", "::/0"]);
+    assert!(
+        (device.mtu, device.has_kill_switch, device.peer) == (1_500, false, 0) && config.warnings.is_empty()
+    );
+    let config = tun(
+        "Tun = t\nAddress = 10.9.0.1/30\nMTU = 9000\nDNS = 192.0.2.53\nRoute = 10.0.0.1/8\nKillSwitch = on",
+    );
+    let device = config.tun.unwrap();
+    assert_eq!(device.routes, ["10.0.0.0/8".parse().unwrap()]);
+    assert!(device.mtu == 9_000 && device.has_kill_switch && device.dns.len() == 1);
+    // IPv6 would pass by, and a name has to be resolved through the tunnel.
+    let config = parse_text(&with_tun("Tun = t\nAddress = 10.9.0.1/24", "server.example")).unwrap();
+    assert!(
+        config.warnings.iter().any(|text| text.contains("IPv6")),
+        "{:?}",
+        config.warnings
+    );
+    assert!(
+        config.warnings.iter().any(|text| text.contains("server.example")),
+        "{:?}",
+        config.warnings
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
+#[test]
+fn keys_of_a_device_are_refused_with_what_to_write() {
+    let device = "Tun = t\nAddress = 10.9.0.1/24";
+    for (lines, endpoint, place, hint) in [
+        ("Tun = a/b", "192.0.2.1", "t.conf:3: Tun: ", "anabranch0"),
+        ("Tun = t", "192.0.2.1", "t.conf:3: ", "Address = 10.9.0.1/24"),
+        (
+            "Address = 10.9.0.1/24",
+            "192.0.2.1",
+            "t.conf:3: ",
+            "Tun = anabranch0",
+        ),
+        (
+            "Tun = t\nAddress = 10.9.0.0/24",
+            "192.0.2.1",
+            "t.conf:4: Address: ",
+            "a host",
+        ),
+        (
+            "Tun = t\nAddress = 10.9.0.1/32",
+            "192.0.2.1",
+            "t.conf:4: Address: ",
+            "/30",
+        ),
+        (
+            "Tun = t\nAddress = 10.9.0.1",
+            "192.0.2.1",
+            "t.conf:4: Address: ",
+            "prefix length",
+        ),
+        (
+            "Tun = t\nAddress = 10.9.0.1/24, 10.8.0.1/24",
+            "192.0.2.1",
+            "t.conf:4: Address: ",
+            "already",
+        ),
+        (
+            &format!("{device}\nMTU = 576"),
+            "192.0.2.1",
+            "t.conf:5: MTU: ",
+            "1280",
+        ),
+        (
+            &format!("{device}\nRoute = ::/0"),
+            "192.0.2.1",
+            "t.conf:3: ",
+            "same IP version",
+        ),
+        (
+            &format!("{device}\nRoute = everything"),
+            "192.0.2.1",
+            "t.conf:5: Route: ",
+            "10.0.0.0/8",
+        ),
+        (
+            &format!("{device}\nDNS = dns.example"),
+            "192.0.2.1",
+            "t.conf:5: DNS: ",
+            "192.0.2.53",
+        ),
+        (
+            &format!("{device}\nKillSwitch = yes"),
+            "192.0.2.1",
+            "t.conf:5: KillSwitch: ",
+            "`on`",
+        ),
+        (
+            &format!("{device}\nKillSwitch = on"),
+            "192.0.2.1",
+            "t.conf:3: KillSwitch: ",
+            "::/0",
+        ),
+        (
+            &format!("{device}\nRoute = none\nKillSwitch = on"),
+            "192.0.2.1",
+            "t.conf:3: KillSwitch: ",
+            "nothing",
+        ),
+        (
+            &format!("{device}\nKillSwitch = on"),
+            "server.example",
+            "t.conf:3: KillSwitch: ",
+            "addresses",
+        ),
+    ] {
+        assert_refused(&with_tun(lines, endpoint), place, hint);
+    }
+    let [own, peer, _] = keys();
+    let text = format!(
+        "[Interface]\nPrivateKey = {}\nListen = 9900\n{device}\n[Peer]\nPublicKey = {}\n",
+        own.to_base64(),
+        peer.public_key()
+    );
+    assert_refused(&text, "t.conf:4: Tun: ", "there are 0");
+}

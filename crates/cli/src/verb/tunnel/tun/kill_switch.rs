@@ -1,0 +1,96 @@
+//! Kill switch: what is to go through the tunnel goes nowhere without it.
+//!
+//! Three rules of policy routing, at fixed places, for each IP version:
+//!
+//! ```text
+//! 9897  packets of the tunnel itself: UDP to its endpoints   ─▶ main table
+//! 9898  networks of the tunnel                               ─▶ main table, without routes that are less specific: the default route of the host
+//! 9899  networks of the tunnel                               ─▶ unreachable
+//! ```
+//!
+//! The device and the networks that this host is connected to are in the main table. The rules stay when the program is killed: they are there for that. The
+//! next start replaces them, and an end in order takes them away.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use ipnet::IpNet;
+
+use super::host::ip;
+use crate::verb::tunnel::config::Tun;
+
+const OWN: u32 = 9_897;
+const THROUGH: u32 = 9_898;
+const NOTHING_ELSE: u32 = 9_899;
+
+/// Puts the rules in place.
+///
+/// # Errors
+///
+/// What `ip` has refused, and why. Then no rule is left.
+pub(super) fn engage(tun: &Tun, endpoints: &[SocketAddr]) -> Result<(), String> {
+    let endpoints = endpoints.iter().map(|endpoint| {
+        let (version, host, port) = (version_of(endpoint.is_ipv4()), endpoint.ip(), endpoint.port());
+        format!("{version} rule add preference {OWN} to {host} ipproto udp dport {port} lookup main")
+    });
+    let networks = tun.routes.iter().flat_map(|route| {
+        let version = version_of(route.addr().is_ipv4());
+        let to = match route.prefix_len() {
+            0 => String::new(),
+            _ => format!("to {route} "),
+        };
+        let less_specific = longest_less_specific(route);
+        [
+            format!("{version} rule add preference {THROUGH} {to}lookup main suppress_prefixlength {less_specific}"),
+            format!("{version} rule add preference {NOTHING_ELSE} {to}unreachable"),
+        ]
+    });
+    let lines: Vec<String> = endpoints.chain(networks).collect();
+    ip(&lines).inspect_err(|_| release())
+}
+
+/// The longest prefix of routes that are less specific than that of the device. A default route is two halves there.
+fn longest_less_specific(route: &IpNet) -> u8 {
+    route.prefix_len().saturating_sub(1)
+}
+
+/// Takes the rules away, also those of an earlier run.
+pub(super) fn release() {
+    for is_ipv4 in [true, false] {
+        for preference in [OWN, THROUGH, NOTHING_ELSE] {
+            // Each call deletes one, until there is none.
+            while is_deleted(version_of(is_ipv4), preference) {}
+        }
+    }
+}
+
+/// Whether there are rules of an earlier run.
+pub(super) fn is_engaged() -> bool {
+    let listed = |version: &str| {
+        let output = Command::new("ip").args([version, "rule", "show"]).output();
+        output.is_ok_and(|output| {
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            text.lines()
+                .any(|line| line.starts_with(&format!("{NOTHING_ELSE}:")))
+        })
+    };
+    listed("-4") || (has_ipv6() && listed("-6"))
+}
+
+fn is_deleted(version: &str, preference: u32) -> bool {
+    let status = Command::new("ip")
+        .args([version, "rule", "delete", "preference", &preference.to_string()])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success())
+}
+
+const fn version_of(is_ipv4: bool) -> &'static str {
+    if is_ipv4 { "-4" } else { "-6" }
+}
+
+fn has_ipv6() -> bool {
+    Path::new("/proc/net/if_inet6").exists()
+}
