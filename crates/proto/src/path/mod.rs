@@ -196,6 +196,8 @@ pub struct PathStatistics {
     pub mtu: u16,
     /// Smoothed round-trip time; `None` before the first sample.
     pub srtt: Option<Duration>,
+    /// Smallest round-trip time seen; `None` before the first sample.
+    pub min_rtt: Option<Duration>,
     /// Retransmission timeout, back-off included.
     pub rto: Duration,
     /// Congestion window in bytes.
@@ -204,6 +206,12 @@ pub struct PathStatistics {
     pub ssthresh: u64,
     /// Bytes of chunks in flight.
     pub in_flight: u64,
+    /// Whether data waits that cwnd would let through now, but pacing delays.
+    pub pacing_limited: bool,
+    /// DATA chunks sent on the path, retransmissions included.
+    pub sent_chunks: u64,
+    /// DATA chunks declared lost on the path.
+    pub lost_chunks: u64,
     /// Counters of the path.
     pub counters: PathCounters,
 }

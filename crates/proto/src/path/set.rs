@@ -450,10 +450,14 @@ impl PathSet {
                 primary: facts.primary,
                 mtu: path.packet_size(),
                 srtt: facts.srtt,
+                min_rtt: facts.min_rtt,
                 rto: facts.rto,
                 cwnd: facts.cwnd,
                 ssthresh: facts.ssthresh,
                 in_flight: facts.in_flight,
+                pacing_limited: facts.pacing_limited,
+                sent_chunks: facts.sent_chunks,
+                lost_chunks: facts.lost_chunks,
                 counters: path.counters.all(),
             })
             .collect()
