@@ -98,6 +98,7 @@ pub(crate) const CRATES: &[Rule] = &[
         ],
     ),
     rule(6, "anabranch-tunnel", &["anabranch-types", "anabranch"]),
+    rule(6, "anabranch-dashboard", &["anabranch"]),
     rule(6, "anabranch-capi", &["anabranch-types", "anabranch"]),
     rule(
         7,
@@ -113,6 +114,7 @@ pub(crate) const CRATES: &[Rule] = &[
             "anabranch-emu",
             "anabranch-lab",
             "anabranch-tunnel",
+            "anabranch-dashboard",
             "anabranch-capi",
             "anabranch-trace",
             "anabranch",

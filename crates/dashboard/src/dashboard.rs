@@ -1,0 +1,188 @@
+//! Dashboard: keeps samples of associations and passes them on. Who gets to know what, and when?
+//!
+//! Each update is written once for all browsers, and not at all if there is none.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anabranch::AssociationStatistics;
+use hyper::body::Bytes;
+use serde::Serialize;
+use tokio::sync::broadcast;
+
+use crate::metrics;
+use crate::samples::{Amount, Entry, Point, Reading, Sample, Samples};
+
+/// Updates that a slow browser may be behind; then it gets everything anew.
+const BACKLOG: usize = 256;
+
+/// What a note is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Severity {
+    /// Something that users want to know.
+    Info,
+    /// A path or a connection changed.
+    Change,
+    /// A path or a connection does not work.
+    Warning,
+    /// Something failed for good.
+    Error,
+}
+
+/// Something that happened.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Note {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The transfer that it concerns.
+    pub transfer: Option<u64>,
+    /// The path that it concerns, and the new state of that path if it changed.
+    pub path: Option<(u64, &'static str)>,
+    /// What happened, for users.
+    pub text: String,
+}
+
+/// The live view of a program. Clones are the same one.
+#[derive(Clone, Debug)]
+pub struct Dashboard(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    title: String,
+    version: String,
+    began: Instant,
+    samples: Mutex<Samples>,
+    updates: broadcast::Sender<Bytes>,
+}
+
+/// Everything that a browser needs at first.
+#[derive(Debug, Serialize)]
+struct Snapshot<'s> {
+    title: &'s str,
+    version: &'s str,
+    /// Milliseconds since the start.
+    now: u64,
+    transfers: Vec<Known<'s>>,
+    events: Vec<&'s Entry>,
+}
+
+#[derive(Debug, Serialize)]
+struct Known<'s> {
+    transfer: u64,
+    name: &'s str,
+    ended: bool,
+    sample: Option<&'s Sample>,
+    history: Vec<&'s Point>,
+}
+
+#[derive(Debug, Serialize)]
+struct Begun<'n> {
+    transfer: u64,
+    name: &'n str,
+}
+
+impl Dashboard {
+    /// A view without associations. `title` says what the program does.
+    #[must_use]
+    pub fn new(title: &str, version: &str) -> Self {
+        Self(Arc::new(Inner {
+            title: title.to_owned(),
+            version: version.to_owned(),
+            began: Instant::now(),
+            samples: Mutex::default(),
+            updates: broadcast::Sender::new(BACKLOG),
+        }))
+    }
+
+    /// An association begins; it is the first or a further one of a transfer. Without a name, it keeps the one that it has.
+    pub fn begin(&self, transfer: u64, name: &str) {
+        let at = self.now();
+        let mut samples = self.samples();
+        samples.begin(at, transfer, name);
+        self.tell("begin", || Begun { transfer, name });
+    }
+
+    /// The transfer of an association, which has begun, is called `name`.
+    pub fn name(&self, transfer: u64, name: &str) {
+        let mut samples = self.samples();
+        if samples.name(transfer, name) {
+            self.tell("begin", || Begun { transfer, name });
+        }
+    }
+
+    /// Takes the state of an association, which has begun and not ended.
+    pub fn sample(&self, transfer: u64, statistics: &AssociationStatistics, amount: Option<Amount>) {
+        let (at, reading) = (self.now(), Reading::from(statistics));
+        let mut samples = self.samples();
+        if let Some(sample) = samples.sample(at, transfer, &reading, amount) {
+            self.tell("sample", || sample);
+        }
+    }
+
+    /// An association has ended.
+    pub fn end(&self, transfer: u64) {
+        let mut samples = self.samples();
+        samples.end(transfer);
+        self.tell("end", || transfer);
+    }
+
+    /// Something happened.
+    pub fn note(&self, note: Note) {
+        let at = self.now();
+        let mut samples = self.samples();
+        let entry = samples.note(at, note);
+        self.tell("note", || entry);
+    }
+
+    /// Everything so far, and all updates from now on.
+    pub(crate) fn subscribe(&self) -> (Bytes, broadcast::Receiver<Bytes>) {
+        let samples = self.samples();
+        // Under the lock, so that nothing is missed or told twice.
+        let updates = self.0.updates.subscribe();
+        let transfers = samples.transfers().map(|(transfer, known)| Known {
+            transfer,
+            name: &known.name,
+            ended: known.has_ended,
+            sample: known.last.as_ref(),
+            history: known.history.points().collect(),
+        });
+        let snapshot = Snapshot {
+            title: &self.0.title,
+            version: &self.0.version,
+            now: crate::samples::milliseconds(self.now()),
+            transfers: transfers.collect(),
+            events: samples.events().iter().collect(),
+        };
+        (event("snapshot", &snapshot), updates)
+    }
+
+    /// The metrics for Prometheus.
+    pub(crate) fn metrics(&self) -> String {
+        metrics::text(&self.0.version, self.now(), &self.samples())
+    }
+
+    fn now(&self) -> Duration {
+        self.0.began.elapsed()
+    }
+
+    fn samples(&self) -> MutexGuard<'_, Samples> {
+        self.0.samples.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells all browsers; called under the lock.
+    fn tell<T: Serialize>(&self, name: &str, data: impl FnOnce() -> T) {
+        let updates = &self.0.updates;
+        if updates.receiver_count() > 0 {
+            // The last browser may have gone just now.
+            let _ = updates.send(event(name, &data()));
+        }
+    }
+}
+
+/// A server-sent event.
+pub(crate) fn event(name: &str, data: &impl Serialize) -> Bytes {
+    let data = serde_json::to_string(data).expect("invariant: all keys are strings");
+    format!("event: {name}\ndata: {data}\n\n").into()
+}

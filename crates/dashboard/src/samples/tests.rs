@@ -1,0 +1,243 @@
+//! Tests of samples in virtual time.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anabranch::Reachability;
+
+use super::path::Limit;
+use super::reading::PathReading;
+use super::*;
+
+fn reading(paths: &[PathReading]) -> Reading {
+    Reading {
+        unsent: 1_000_000,
+        peer_window: 1_000_000,
+        paths: paths.to_vec(),
+    }
+}
+
+fn path(number: u64, sent: u64) -> PathReading {
+    let address = |host: u64| SocketAddr::from(([10, 0, number as u8, host as u8], 9_899));
+    PathReading {
+        path: number,
+        local: address(1),
+        remote: address(2),
+        reachability: Reachability::Active,
+        primary: number == 0,
+        mtu: 1_500,
+        srtt: Some(Duration::from_millis(30)),
+        min_rtt: Some(Duration::from_millis(20)),
+        cwnd: 100_000,
+        in_flight: 0,
+        pacing_limited: false,
+        sent,
+        retransmitted: 0,
+        received: 0,
+        sent_chunks: 0,
+        lost_chunks: 0,
+        timeouts: 0,
+    }
+}
+
+/// Milliseconds of virtual time.
+const fn at(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+fn begun() -> Samples {
+    let mut samples = Samples::default();
+    samples.begin(at(0), 1, "a file");
+    samples
+}
+
+#[test]
+fn rates_and_shares_are_those_between_two_samples() {
+    let mut samples = begun();
+    samples.sample(at(0), 1, &reading(&[path(0, 0), path(1, 0)]), None);
+    let repeated = PathReading {
+        retransmitted: 25_000,
+        ..path(0, 100_000)
+    };
+    let second = reading(&[repeated, path(1, 375_000)]);
+    let sample = samples.sample(at(250), 1, &second, None).unwrap();
+    let rates: Vec<u64> = sample.paths.iter().map(|path| path.sent_bit_s).collect();
+    assert_eq!(rates, [4_000_000, 12_000_000]);
+    let shares: Vec<f64> = sample.paths.iter().map(|path| path.share).collect();
+    assert_eq!(shares, [0.25, 0.75]);
+    assert_eq!(
+        sample.paths[0].rtt_ms.zip(sample.paths[0].queue_ms),
+        Some((30.0, 10.0))
+    );
+}
+
+#[test]
+fn bytes_are_the_sum_of_rates_over_time() {
+    let mut samples = begun();
+    let mut sum = 0.0;
+    let (mut before, mut sent) = (0, 0);
+    // Samples are not taken at equal intervals.
+    for time in [100, 350, 610, 850, 1_400, 1_500] {
+        sent += time * 31;
+        let sample = samples
+            .sample(at(time), 1, &reading(&[path(0, sent)]), None)
+            .unwrap();
+        sum += sample.paths[0].sent_bit_s as f64 / 8.0 * (time - before) as f64 / 1e3;
+        before = time;
+    }
+    assert!((sum - sent as f64).abs() < 2.0, "{sum} {sent}");
+}
+
+#[test]
+fn loss_is_that_of_the_last_seconds() {
+    let mut samples = begun();
+    let mut loss = |time, sent_chunks, lost_chunks| {
+        let path = PathReading {
+            sent_chunks,
+            lost_chunks,
+            ..path(0, 0)
+        };
+        samples
+            .sample(at(time), 1, &reading(&[path]), None)
+            .unwrap()
+            .paths[0]
+            .loss
+    };
+    assert_eq!(loss(20, 0, 0), 0.0);
+    assert_eq!(loss(1_000, 100, 10), 0.1);
+    assert_eq!(loss(2_000, 200, 10), 0.05);
+    assert_eq!(loss(3_000, 300, 10), 0.0);
+    // All chunks are lost, and nothing is sent any more.
+    assert_eq!(loss(6_000, 300, 40), 1.0);
+}
+
+#[test]
+fn limit_names_what_keeps_a_path_from_carrying_more() {
+    let limit = |path: PathReading, change: fn(&mut Reading)| {
+        let mut reading = reading(&[path]);
+        change(&mut reading);
+        let mut samples = begun();
+        samples.sample(at(0), 1, &reading, None).unwrap().paths[0].limit
+    };
+    assert_eq!(limit(path(0, 0), |_| {}), Limit::None);
+    assert_eq!(limit(path(0, 0), |reading| reading.unsent = 0), Limit::Idle);
+    assert_eq!(
+        limit(path(0, 0), |reading| reading.peer_window = 1_000),
+        Limit::PeerWindow
+    );
+    let full = PathReading {
+        in_flight: 99_000,
+        ..path(0, 0)
+    };
+    assert_eq!(limit(full, |_| {}), Limit::Cwnd);
+    let paced = PathReading {
+        pacing_limited: true,
+        ..path(0, 0)
+    };
+    assert_eq!(limit(paced, |_| {}), Limit::Pacing);
+    let failed = PathReading {
+        reachability: Reachability::Inactive,
+        ..path(0, 0)
+    };
+    assert_eq!(limit(failed, |reading| reading.unsent = 0), Limit::State);
+}
+
+#[test]
+fn another_association_of_a_transfer_counts_from_zero() {
+    let mut samples = begun();
+    samples.sample(at(0), 1, &reading(&[path(0, 500_000)]), None);
+    samples.end(1);
+    assert!(
+        samples
+            .sample(at(100), 1, &reading(&[path(0, 500_000)]), None)
+            .is_none()
+    );
+    samples.begin(at(1_000), 1, "");
+    let again = reading(&[path(0, 1_000)]);
+    let sample = samples.sample(at(2_000), 1, &again, None).unwrap();
+    assert_eq!(sample.paths[0].sent_bit_s, 8_000);
+    assert_eq!(samples.transfers().next().unwrap().1.name, "a file");
+}
+
+#[test]
+fn last_sample_with_paths_stays() {
+    let mut samples = begun();
+    samples.sample(at(0), 1, &reading(&[path(0, 7)]), None);
+    let sample = samples.sample(at(250), 1, &reading(&[]), None).unwrap();
+    assert_eq!(sample.paths[0].sent_bytes, 7);
+}
+
+#[test]
+fn few_of_many_ended_associations_are_kept() {
+    let mut samples = Samples::default();
+    for number in 0..100 {
+        samples.begin(at(number), number, "");
+        samples.end(number);
+    }
+    let numbers: Vec<u64> = samples.transfers().map(|(number, _)| number).collect();
+    assert_eq!(numbers, Vec::from_iter(84..100));
+}
+
+#[test]
+fn day_of_samples_takes_bounded_memory_and_keeps_its_mean() {
+    let mut samples = begun();
+    let day = 24 * 3_600 * 4;
+    for step in 0..day {
+        samples.sample(at(250 * step), 1, &reading(&[path(0, step * 1_000)]), None);
+    }
+    let history = &samples.transfers().next().unwrap().1.history;
+    let points: Vec<serde_json::Value> = history
+        .points()
+        .map(|point| serde_json::to_value(point).unwrap())
+        .collect();
+    assert!(points.len() <= 2_420, "{}", points.len());
+    let times: Vec<u64> = points.iter().map(|point| point["at"].as_u64().unwrap()).collect();
+    assert!(times.is_sorted());
+    assert!(times[0] < 200_000, "the first hours are there: {}", times[0]);
+    // 1,000 bytes in each quarter of a second.
+    let is_even = |point: &serde_json::Value| point["paths"][0][1] == 32_000;
+    assert!(points[1..].iter().all(is_even));
+}
+
+#[test]
+fn points_of_many_associations_are_bounded_together() {
+    let mut samples = Samples::default();
+    let paths: Vec<PathReading> = (0..16).map(|number| path(number, 0)).collect();
+    let reading = reading(&paths);
+    for number in 0..30 {
+        samples.begin(at(0), number, "");
+    }
+    for step in 0..600 {
+        for number in 0..30 {
+            samples.sample(at(250 * step), number, &reading, None);
+        }
+    }
+    let all: usize = samples
+        .transfers()
+        .map(|(_, transfer)| transfer.history.len())
+        .sum();
+    assert!((MAX_POINTS / 2..=MAX_POINTS).contains(&all), "{all}");
+}
+
+#[test]
+fn samples_at_nearly_the_same_time_have_the_same_rates() {
+    let mut samples = begun();
+    // The first one comes with the association, whose first packets were sent already.
+    let sample = samples
+        .sample(at(0), 1, &reading(&[path(0, 5_000)]), None)
+        .unwrap();
+    assert_eq!(sample.paths[0].sent_bit_s, 0);
+    let sample = samples
+        .sample(at(250), 1, &reading(&[path(0, 250_000)]), None)
+        .unwrap();
+    assert_eq!(sample.paths[0].sent_bit_s, 8_000_000);
+    // The last one comes with the end.
+    let sample = samples
+        .sample(at(251), 1, &reading(&[path(0, 260_000)]), None)
+        .unwrap();
+    assert_eq!(
+        (sample.paths[0].sent_bit_s, sample.paths[0].sent_bytes),
+        (8_000_000, 260_000)
+    );
+    assert_eq!(samples.transfers().next().unwrap().1.history.points().count(), 1);
+}
