@@ -226,6 +226,10 @@ docs: ## generate docs/policies.md, docs/claims.md, docs/plan.schema.json and do
 	mv docs/plan.schema.json.new docs/plan.schema.json
 	$(CARGO) xtask conformance --markdown
 
+.PHONY: picture
+picture: setup ## take the picture of the live view, docs/dashboard.png
+	ANABRANCH_PICTURE=$(CURDIR)/docs/dashboard.png $(CARGO) test --package anabranch-cli --test program browser_shows_a_cut
+
 .PHONY: site
 site: setup ## build the documentation site in target/site/html and check its links
 	@scripts/site

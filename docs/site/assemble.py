@@ -98,11 +98,15 @@ def main():
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir(parents=True)
     places = {source.resolve(): name for source, name in pages()}
+    pictures = [picture.resolve() for picture in (ROOT / "docs").glob("*.png")]
+    places |= {picture: PurePosixPath(picture.name) for picture in pictures}
     dead = []
     for source, name in pages():
         file = output / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(relink(source, name, source.read_text(), places, dead))
+    for picture in pictures:
+        shutil.copy(picture, output / places[picture])
     if dead:
         sys.exit("\n".join(["links to files that do not exist:", *dead]))
     (output / "program.md").write_text(program_reference(program))

@@ -1,5 +1,6 @@
 //! Command-line arguments: the verbs and their options.
 
+mod dashboard;
 #[cfg(test)]
 mod documented;
 mod lab;
@@ -19,6 +20,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+pub(crate) use dashboard::DashboardArguments;
 pub(crate) use lab::{
     LabArguments, LabClaimsArguments, LabCompareArguments, LabListArguments, LabReportArguments,
     LabRunArguments, LabShowArguments, LabTraceArguments, LabVerb, ModelArgument, PlanArguments,
@@ -96,6 +98,8 @@ Examples:
           with a run in which the fastest path fails after half of the file
   anabranch demo --set path-scheduler=round-robin
           another path scheduler
+  anabranch demo --cut --dashboard
+          with a page that shows the paths live
 
 Needs no privileges: the links are emulated in this process, around sockets on 127.0.0.1, 127.0.0.2, ...
 Exit codes: 0 if all paths together are at least as fast as the best path alone and every SHA-256 matches, 1 otherwise; 2 invalid arguments; 130 interrupted.";
@@ -308,6 +312,9 @@ pub(crate) struct DemoArguments {
     /// Write event logs (docs/event-log.md) to this file, with the number of the run before the extension
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) dashboard: DashboardArguments,
 
     #[command(flatten)]
     pub(crate) settings: Settings,

@@ -17,6 +17,7 @@ mod interrupt;
 mod keys;
 mod known_peers;
 mod listening;
+mod live_view;
 mod network;
 mod output;
 mod parse;
@@ -93,15 +94,47 @@ fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
     runtime.block_on(async {
         // Verbs with cleanup handle Ctrl-C themselves; the others end by the default action of the signal.
         match verb {
-            Verb::Recv(arguments) => verb::recv::run(arguments, reporter, &mut Interrupt::listen()?).await,
-            Verb::Send(arguments) => verb::send::run(arguments, reporter, &mut Interrupt::listen()?).await,
+            Verb::Recv(arguments) => {
+                live_view::with(
+                    arguments.dashboard.clone(),
+                    "anabranch recv",
+                    reporter,
+                    async |reporter| verb::recv::run(arguments, reporter, &mut Interrupt::listen()?).await,
+                )
+                .await
+            }
+            Verb::Send(arguments) => {
+                live_view::with(
+                    arguments.dashboard.clone(),
+                    "anabranch send",
+                    reporter,
+                    async |reporter| verb::send::run(arguments, reporter, &mut Interrupt::listen()?).await,
+                )
+                .await
+            }
             Verb::Check(arguments) => verb::check::run(arguments, reporter, &mut Interrupt::listen()?).await,
             Verb::Test(arguments) => verb::test::run(arguments, reporter, &mut Interrupt::listen()?).await,
-            Verb::Tunnel(arguments) => verb::tunnel::run(arguments, reporter).await,
+            Verb::Tunnel(arguments) => {
+                live_view::with(
+                    arguments.dashboard.clone(),
+                    "anabranch tunnel",
+                    reporter,
+                    async |reporter| verb::tunnel::run(arguments, reporter).await,
+                )
+                .await
+            }
             Verb::Demo(arguments) => {
-                Interrupt::listen()?
-                    .or(verb::demo::run(arguments, reporter))
-                    .await
+                live_view::with(
+                    arguments.dashboard.clone(),
+                    "anabranch demo",
+                    reporter,
+                    async |reporter| {
+                        Interrupt::listen()?
+                            .or(verb::demo::run(arguments, reporter))
+                            .await
+                    },
+                )
+                .await
             }
             Verb::Lab(arguments) => verb::lab::run(arguments.verb).await,
             #[cfg(target_os = "linux")]

@@ -5,9 +5,10 @@ use clap::Parser;
 use super::Arguments;
 
 /// Documents with commands for users.
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 10] = [
     include_str!("../../../../README.md"),
     include_str!("../../../../experiments/README.md"),
+    include_str!("../../../../docs/dashboard.md"),
     include_str!("../../../../docs/event-log.md"),
     include_str!("../../../../docs/test.md"),
     include_str!("../../../../docs/tunnel.md"),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anabranch::{PublicKey, Rate};
 use clap::Args;
 
+use super::DashboardArguments;
 use crate::output::Output;
 use crate::parse::{
     LocalAddresses, Origins, PeerAddresses, parse_duration, parse_from, parse_key, parse_listen, parse_rate,
@@ -121,6 +122,9 @@ pub(crate) struct RecvArguments {
     pub(crate) idle_timeout: Duration,
 
     #[command(flatten)]
+    pub(crate) dashboard: DashboardArguments,
+
+    #[command(flatten)]
     pub(crate) settings: Settings,
 
     #[command(flatten)]
@@ -188,6 +192,9 @@ pub(crate) struct SendArguments {
     /// Write an event log (docs/event-log.md) to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) dashboard: DashboardArguments,
 
     #[command(flatten)]
     pub(crate) settings: Settings,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::DashboardArguments;
 use crate::output::{Form, Output};
 use crate::parse::{PeerAddresses, parse_to};
 
@@ -17,6 +18,8 @@ Examples:
           and any program through it, over all uplinks of the client:
   curl --proxy socks5h://127.0.0.1:1080 https://example.org/
   anabranch tunnel status office/client.conf
+  anabranch tunnel office/client.conf --dashboard
+          with a page that shows the paths live
 
 Programs connect to SOCKS5 or HTTP CONNECT proxies, or to forwarded ports, on this host; the far side makes the connections. Needs no privileges, except for a TUN device (init --tun), by which all programs of the client use the tunnel without knowing it. Everything between the two hosts is encrypted, and only peers that the file names are served. docs/tunnel.md explains the file.
 Exit codes: 1 failed, 2 invalid arguments or file, 130 interrupted.";
@@ -56,6 +59,9 @@ pub(crate) struct TunnelArguments {
     /// Configuration file
     #[arg(required = true)]
     pub(crate) file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) dashboard: DashboardArguments,
 
     #[command(flatten)]
     pub(crate) output: Output,

@@ -28,6 +28,8 @@ pub(crate) enum Event<'a> {
         #[serde(serialize_with = "as_shown")]
         folder: &'a Path,
     },
+    /// The live view can be opened.
+    Dashboard { url: &'a str },
     /// The handshake is complete.
     Connected { transfer: u64, paths: &'a [PathReport] },
     /// An uplink was tested.

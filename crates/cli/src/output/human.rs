@@ -136,7 +136,7 @@ impl Human {
 }
 
 /// Text of events that need one or a few lines.
-fn short_text(event: &Event<'_>) -> Option<String> {
+pub(super) fn short_text(event: &Event<'_>) -> Option<String> {
     Some(match event {
         Event::Listening {
             addresses,
@@ -160,6 +160,7 @@ fn short_text(event: &Event<'_>) -> Option<String> {
         | Event::TunnelDevice { .. }
         | Event::TunnelUp { .. }
         | Event::TunnelDown { .. } => return tunnel_event_text(event),
+        Event::Dashboard { url } => format!("live view: {url}"),
         Event::Uplink(report) => uplink_text(report),
         Event::Check { uplinks, working } => format!("{working} of {uplinks} uplinks work"),
         Event::Waiting { ahead, .. } => waiting_text(*ahead),
@@ -366,7 +367,7 @@ fn waiting_text(ahead: u64) -> String {
     format!("waiting: the receiver is busy with other senders; {before}")
 }
 
-fn summary_text(summary: &Summary) -> String {
+pub(super) fn summary_text(summary: &Summary) -> String {
     let Summary {
         role,
         name,

@@ -5,9 +5,11 @@ mod event;
 mod human;
 mod json;
 mod lines;
+mod live;
 mod observe;
 mod paths;
 mod repeats;
+mod sampling;
 mod silent_paths;
 mod table;
 mod test_report;
@@ -23,6 +25,7 @@ use clap::Args;
 
 pub(crate) use event::{DemoRow, Event, Progress, StoredReport, Summary, UplinkReport};
 pub(crate) use json::SCHEMA;
+pub(crate) use live::Live;
 pub(crate) use observe::{Counter, Role, observe, report_path_changes};
 pub(crate) use paths::{PathMonitor, PathReport, paths_between, paths_since};
 pub(crate) use test_report::{
@@ -45,6 +48,11 @@ pub(crate) trait Reporter: fmt::Debug + Send + Sync {
 
     /// Waits until everything is written, but not longer than `limit`; returns whether everything is.
     fn drained(&self, limit: Duration) -> bool;
+
+    /// The live view, if there is one; it wants the state of associations, too.
+    fn live(&self) -> Option<&Live> {
+        None
+    }
 }
 
 /// Output options of all verbs.

@@ -10,6 +10,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::paths::state_name;
 use super::repeats::{Change, Repeats};
+use super::sampling::sample;
 use super::silent_paths::SilentPaths;
 use super::{Event, PathMonitor, PathReport, Progress, Reporter};
 use crate::transfer::acknowledged;
@@ -67,7 +68,7 @@ impl Counter {
         }
     }
 
-    fn progress(&self, association: &Association, paths: Vec<PathReport>) -> Progress {
+    pub(super) fn progress(&self, association: &Association, paths: Vec<PathReport>) -> Progress {
         Progress {
             transfer: self.transfer,
             bytes: self.arrived(association),
@@ -84,6 +85,15 @@ pub(crate) async fn observe(
     counter: &Counter,
     reporter: &dyn Reporter,
 ) -> Infallible {
+    tokio::select! {
+        // First, so that the live view knows the association before its events.
+        biased;
+        never = sample(association, counter.transfer, Some(counter), reporter) => never,
+        never = report(association, counter, reporter) => never,
+    }
+}
+
+async fn report(association: &Association, counter: &Counter, reporter: &dyn Reporter) -> Infallible {
     let mut events = association.events();
     let mut monitor = PathMonitor::start(association);
     let transfer = counter.transfer;
@@ -121,6 +131,8 @@ pub(crate) async fn report_path_changes(
     transfer: u64,
     reporter: &dyn Reporter,
 ) -> Infallible {
+    let sampling = sample(association, transfer, None, reporter);
+    tokio::pin!(sampling);
     let mut events = association.events();
     let mut changes = Changes {
         transfer,
@@ -131,6 +143,7 @@ pub(crate) async fn report_path_changes(
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
+            never = &mut sampling => return never,
             _ = ticks.tick() => changes.report_counted(false),
             change = next_change(&mut events) => changes.on_change(change),
         }

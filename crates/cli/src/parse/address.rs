@@ -1,7 +1,7 @@
 //! Parser of address lists: `198.51.100.1,[2001:db8::1]:9900,server.example`.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 
 use anabranch::PublicKey;
 
@@ -198,4 +198,20 @@ fn split(part: &str, default_port: u16) -> Result<(String, u16), String> {
 fn parse_port(text: &str) -> Result<u16, String> {
     text.parse()
         .map_err(|_| format!("{text} is not a port; expected a number up to 65535"))
+}
+
+/// Where the live view is: an address, a port of 127.0.0.1, or both. Without a port, a free one.
+pub(crate) fn parse_dashboard(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(port) = text.parse() {
+        return Ok(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
+    }
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    let address = bare
+        .unwrap_or(text)
+        .parse()
+        .map(|ip: IpAddr| SocketAddr::new(ip, 0));
+    let address = address.or_else(|_| text.parse());
+    address.map_err(|_| {
+        format!("{text:?} is neither a port nor an address, such as 9898, 192.0.2.1:9898 or [::1]:9898")
+    })
 }

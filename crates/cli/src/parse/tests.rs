@@ -172,3 +172,23 @@ fn origins_are_addresses_and_devices() {
         assert!(parse_from(text).is_err(), "{text}");
     }
 }
+
+#[test]
+fn place_of_the_live_view_is_a_port_or_an_address() {
+    for (text, address) in [
+        ("9898", "127.0.0.1:9898"),
+        ("192.0.2.1", "192.0.2.1:0"),
+        ("192.0.2.1:80", "192.0.2.1:80"),
+        ("[::1]:80", "[::1]:80"),
+        ("[::]", "[::]:0"),
+        ("::1", "[::1]:0"),
+    ] {
+        assert_eq!(parse_dashboard(text).unwrap().to_string(), address);
+    }
+    for text in ["", "localhost:80", "99999", "192.0.2.1:", "http://127.0.0.1"] {
+        assert!(
+            parse_dashboard(text).unwrap_err().contains("such as 9898"),
+            "{text}"
+        );
+    }
+}

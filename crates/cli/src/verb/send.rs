@@ -211,6 +211,9 @@ async fn connect_and_send(
         beside: None,
     };
     let name = &sending.plan.title;
+    if let Some(live) = reporter.live() {
+        live.name(TRANSFER, name);
+    }
     let on_note = |note: Note<'_>| report_note(note, counter, reporter);
     let result = tokio::select! {
         result = send(&association, sending, &counter.bytes, on_note) => result,

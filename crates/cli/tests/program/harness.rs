@@ -183,6 +183,8 @@ pub(crate) struct Receiver {
     pub(crate) folder: TempDir,
     /// As `--to` takes it.
     pub(crate) to: String,
+    /// Address of the live view, if it has one.
+    pub(crate) url: Option<String>,
 }
 
 impl Receiver {
@@ -202,14 +204,22 @@ impl Receiver {
             .args(options)
             .arg(folder.path());
         let mut running = Running::start(&mut command);
-        let listening = running.event("listening");
+        let mut url = None;
+        let listening = running.event_after("listening", |event| {
+            url = event["url"].as_str().map(str::to_owned);
+        });
         let addresses = listening["addresses"].as_array().unwrap().iter();
         let to = addresses
             .map(|address| address.as_str().unwrap())
             .collect::<Vec<_>>()
             .join(",");
         let to = listening["to"].as_str().map_or(to, str::to_owned);
-        Self { running, folder, to }
+        Self {
+            running,
+            folder,
+            to,
+            url,
+        }
     }
 
     /// A sender to this receiver.

@@ -2,8 +2,10 @@
 #![cfg(test)]
 
 mod arguments;
+mod browser;
 mod check;
 mod cut_link;
+mod dashboard;
 mod folders;
 mod full_disk;
 mod harness;

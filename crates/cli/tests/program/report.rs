@@ -1,10 +1,11 @@
 //! Report tests in a browser. Does a browser draw what a report shows? Chromium opens the pages, as root without its sandbox.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use tempfile::TempDir;
 
+use crate::browser::chromium;
 use crate::harness::run;
 
 const PLAN: &str = r#"
@@ -61,30 +62,6 @@ at-least = 0.9
 [quick]
 repetitions = 1
 "#;
-
-/// Headless Chromium. Without it the test is skipped and says so; in CI, nothing is left out.
-fn chromium() -> Option<&'static str> {
-    let answers = |program: &&str| {
-        let mut command = Command::new(program);
-        let status = command
-            .arg("--version")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        status.is_ok_and(|status| status.success())
-    };
-    let found = ["chromium", "chromium-browser", "google-chrome"]
-        .into_iter()
-        .find(answers);
-    if found.is_none() {
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "this test needs Chromium: make setup"
-        );
-        eprintln!("skipped: reports are drawn by Chromium, which is not here (make setup)");
-    }
-    found
-}
 
 /// Opens `page` and gives back what Chromium prints.
 fn open(chromium: &str, page: &Path, option: &str) -> String {

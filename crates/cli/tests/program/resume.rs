@@ -10,7 +10,12 @@ use crate::harness::{Receiver, Running, anabranch, file};
 
 /// Options of a receiver that is started again at the same port.
 fn again(receiver: Receiver, options: &[&str]) -> Receiver {
-    let Receiver { running, folder, to } = receiver;
+    let Receiver {
+        running,
+        folder,
+        to,
+        url,
+    } = receiver;
     drop(running);
     let (_, address) = to.split_once('@').unwrap();
     let mut command = anabranch();
@@ -20,7 +25,12 @@ fn again(receiver: Receiver, options: &[&str]) -> Receiver {
         .arg(folder.path());
     let mut running = Running::start(&mut command);
     running.event("listening");
-    Receiver { running, folder, to }
+    Receiver {
+        running,
+        folder,
+        to,
+        url,
+    }
 }
 
 /// A folder with many small files, some of them empty, and one that takes several pieces.

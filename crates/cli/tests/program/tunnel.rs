@@ -197,7 +197,7 @@ fn start(file: &Path) -> Running {
     Running::start(anabranch().args(["tunnel", "--json"]).arg(file))
 }
 
-fn start_server(file: &Path) -> (Running, Vec<String>) {
+pub(crate) fn start_server(file: &Path) -> (Running, Vec<String>) {
     let mut server = start(file);
     let listening = event(&mut server, "tunnel-listening");
     let addresses = listening["addresses"].as_array().unwrap().iter();

@@ -59,6 +59,9 @@ pub(crate) async fn run(arguments: DemoArguments, reporter: &Arc<dyn Reporter>) 
             upper_bound_bit_s,
         });
         let transfer = index as u64 + 1;
+        if let Some(live) = reporter.live() {
+            live.name(transfer, run_name);
+        }
         let row = runner.perform(transfer, run).await?;
         reporter.report(&Event::Row { transfer, row: &row });
         rows.push(row);

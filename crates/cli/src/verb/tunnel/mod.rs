@@ -84,6 +84,10 @@ async fn up(config: Config, reporter: &Arc<dyn Reporter>) -> Result<(), Failure>
     for text in shared.config.warnings.iter().chain(&keys::key_log_warning()) {
         shared.warn(text);
     }
+    if let Some(live) = shared.reporter.live() {
+        let (config, state) = (Arc::clone(&shared.config), Arc::clone(&shared.state));
+        live.set_status(move || status::line(&config, &state));
+    }
     raise_open_files();
     let mut parts = JoinSet::new();
     let result = interrupt.or(all_parts(&shared, &mut parts)).await;

@@ -15,6 +15,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::Shared;
+use super::config::Config;
+use super::state::State;
 use crate::failure::Failure;
 use crate::output::{PathReport, SCHEMA, bytes_text, print, printable};
 
@@ -145,41 +147,42 @@ async fn answer(shared: &Shared, listener: &UnixListener, _file: SocketFile) -> 
             tokio::time::sleep(PATIENCE).await;
             continue;
         };
-        let mut line = serde_json::to_vec(&status(shared)).expect("invariant: a status has string keys only");
-        line.push(b'\n');
         // A reader that is gone, or does not read, gets none.
-        let _ = timeout(PATIENCE, reader.write_all(&line)).await;
+        let _ = timeout(
+            PATIENCE,
+            reader.write_all(line(&shared.config, &shared.state).as_bytes()),
+        )
+        .await;
     }
 }
 
-fn status(shared: &Shared) -> Status {
-    let peers = shared
-        .config
-        .peers
-        .iter()
-        .enumerate()
-        .map(|(peer, config)| PeerStatus {
-            name: config.name.clone(),
-            key: config.key.to_string(),
-            tunnels: shared
-                .state
-                .tunnels(peer)
-                .iter()
-                .map(|(number, tunnel)| {
-                    let (connections, so_far) = tunnel.connections();
-                    let paths = PathReport::all(tunnel.association());
-                    let paths = paths.iter().map(|path| {
-                        serde_json::to_value(path).expect("invariant: a path has string keys only")
-                    });
-                    TunnelStatus {
-                        transfer: *number,
-                        connections: connections as u64,
-                        connections_so_far: so_far,
-                        paths: paths.collect(),
-                    }
-                })
-                .collect(),
-        });
+/// The status of the moment, as a line of JSON.
+pub(super) fn line(config: &Config, state: &State) -> String {
+    serde_json::to_string(&status(config, state)).expect("invariant: a status has string keys only") + "\n"
+}
+
+fn status(config: &Config, state: &State) -> Status {
+    let peers = config.peers.iter().enumerate().map(|(number, peer)| PeerStatus {
+        name: peer.name.clone(),
+        key: peer.key.to_string(),
+        tunnels: state
+            .tunnels(number)
+            .iter()
+            .map(|(number, tunnel)| {
+                let (connections, so_far) = tunnel.connections();
+                let paths = PathReport::all(tunnel.association());
+                let paths = paths
+                    .iter()
+                    .map(|path| serde_json::to_value(path).expect("invariant: a path has string keys only"));
+                TunnelStatus {
+                    transfer: *number,
+                    connections: connections as u64,
+                    connections_so_far: so_far,
+                    paths: paths.collect(),
+                }
+            })
+            .collect(),
+    });
     Status {
         schema: SCHEMA,
         event: "tunnel-status".to_owned(),
