@@ -229,16 +229,16 @@ fn parse_address(text: &str) -> Result<IpNet, String> {
     let network: IpNet = text.parse().map_err(|_| {
         format!("{text:?} is no address of a device: expected one with a prefix length, such as 10.9.0.1/24 or fd09::1/64")
     })?;
-    let ip = network.addr();
-    if ip.is_unspecified() || ip.is_multicast() || ip.is_loopback() || ip == network.network() {
-        return Err(format!(
-            "{text}: expected the address of a host in its network, such as 10.9.0.1/24"
-        ));
-    }
     #[cfg(target_os = "linux")]
     if anabranch_tunnel::door(&network).is_none() {
         return Err(format!(
             "{text}: its network has no second address, which the tunnel needs for itself; expected at most /30, or /126 with IPv6"
+        ));
+    }
+    let ip = network.addr();
+    if ip.is_unspecified() || ip.is_multicast() || ip.is_loopback() || ip == network.network() {
+        return Err(format!(
+            "{text}: expected the address of a host in its network, such as 10.9.0.1/24"
         ));
     }
     Ok(network)
