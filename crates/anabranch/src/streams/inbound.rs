@@ -11,6 +11,9 @@ use super::frame::{INITIAL_WINDOW, UNKNOWN, charge};
 /// Largest credit of a stream, in bytes.
 const LARGEST_WINDOW: u64 = 8 << 20;
 
+/// No stream gets so far: what a peer claims beyond it cannot make sums overflow.
+const MAX_POSITION: u64 = 1 << 62;
+
 /// How the peer has ended its direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PeerEnd {
@@ -68,7 +71,9 @@ impl Inbound {
             if self.unread > 2 * self.window {
                 return Err(CreditExceeded);
             }
-            self.unordered_received += u32::from(message.unordered);
+            self.unordered_received = self
+                .unordered_received
+                .saturating_add(u32::from(message.unordered));
             self.position += charge(message.payload.len());
             self.unread += charge(message.payload.len());
         } else {
@@ -103,7 +108,7 @@ impl Inbound {
 
     /// Learns where the peer is, and so what it has abandoned.
     pub(crate) fn learn_position(&mut self, position: u64) {
-        self.position = position.max(self.unread);
+        self.position = position.min(MAX_POSITION).max(self.unread);
     }
 
     pub(crate) fn end(&mut self, end: PeerEnd, unordered: u32) {

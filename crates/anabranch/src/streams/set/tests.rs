@@ -3,7 +3,7 @@
 use std::task::Waker;
 
 use anabranch_proto::{Extent, ReceivedMessage};
-use anabranch_types::{Ppid, StreamId};
+use anabranch_types::{Ppid, Rng, Seed, StreamId};
 use bytes::Bytes;
 
 use super::super::frame::{CONTROL, INITIAL_WINDOW, charge};
@@ -244,4 +244,113 @@ fn streams_are_lost_with_a_restart_and_new_ones_follow() {
     let (again, _) = ends.pair();
     assert_eq!(ends.0[0].stream(again).unwrap().id, StreamId(1));
     assert!(ends.fill(0, again) > 0);
+}
+
+/// A peer that keeps to no rule, and an application that opens, accepts, reads and drops.
+struct Hostile {
+    set: StreamSet,
+    handles: Vec<Key>,
+    rng: Rng,
+}
+
+impl Hostile {
+    /// `false` if the peer has exceeded its credit, for which its association is aborted.
+    fn step(&mut self) -> bool {
+        let id = StreamId(self.rng.below(8) as u16);
+        match self.rng.below(12) {
+            0..6 => self.control(id),
+            6 | 7 => self.data(id),
+            8 => {
+                self.handles.extend(self.set.accept());
+                true
+            }
+            9 => {
+                self.handles.extend(self.set.open());
+                true
+            }
+            _ => {
+                self.use_handle();
+                true
+            }
+        }
+    }
+
+    fn control(&mut self, id: StreamId) -> bool {
+        let position = match self.rng.below(3) {
+            0 => self.rng.below(1 << 20),
+            1 => u64::MAX - self.rng.below(1 << 20),
+            _ => self.rng.next_u64(),
+        };
+        let (code, unordered) = (7, self.rng.next_u64() as u32);
+        let control = match self.rng.below(6) {
+            0 => Control::Credit(position),
+            1 => Control::Position(position),
+            2 => Control::Finished { position, unordered },
+            3 => Control::Reset {
+                position,
+                code,
+                unordered,
+            },
+            4 => Control::Stop(code),
+            _ => Control::Closed,
+        };
+        let sent = message(id, CONTROL, control.encode());
+        self.set.handle_message(sent).is_ok()
+    }
+
+    fn data(&mut self, id: StreamId) -> bool {
+        let payload = Bytes::from(vec![0; self.rng.below(LONGEST as u64 + 1) as usize]);
+        let sent = ReceivedMessage {
+            unordered: self.rng.chance(1, 2),
+            ..message(id, Ppid(0), payload)
+        };
+        self.set.handle_message(sent).is_ok()
+    }
+
+    fn use_handle(&mut self) {
+        let at = self.rng.below(self.handles.len().max(1) as u64) as usize;
+        let Some(key) = self.handles.get(at).copied() else {
+            return;
+        };
+        match self.rng.below(3) {
+            0 => drop(self.set.receive(key)),
+            1 => self.set.drop_sender(key),
+            _ => self.set.drop_receiver(key),
+        }
+    }
+}
+
+const LONGEST: usize = 65_536;
+
+/// Whatever a peer sends, memory has a bound, credit is not made up, and control messages come to an end.
+#[test]
+fn hostile_peer_stays_within_its_limits() {
+    for seed in 0..2_000 {
+        let limits = StreamLimits {
+            streams: 8,
+            ..StreamLimits::default()
+        };
+        let mut set = StreamSet::new(&limits);
+        set.begin(0, limits.streams);
+        let mut peer = Hostile {
+            set,
+            handles: Vec::new(),
+            rng: Seed(seed).rng(),
+        };
+        let mut steps = 0;
+        while steps < 300 && peer.step() {
+            steps += 1;
+            let mut sent = 0;
+            while let Some((key, _, control)) = peer.set.control() {
+                peer.set.on_control_sent(key, control);
+                sent += 1;
+                assert!(sent <= 100, "seed {seed}: control messages without end");
+            }
+            let statistics = peer.set.statistics();
+            assert!(statistics.spare <= limits.budget, "seed {seed}: {statistics:?}");
+            let windows = limits.budget - statistics.spare + 8 * INITIAL_WINDOW;
+            let bound = 2 * windows + 8 * charge(LONGEST);
+            assert!(statistics.unread <= bound, "seed {seed}: {statistics:?}");
+        }
+    }
 }
