@@ -243,6 +243,16 @@ fn messages_are_sent_by_sctp_send_and_sctp_sendx() {
 }
 
 #[test]
+fn abandoned_message_is_cut_off() {
+    case("options", "cutoff");
+}
+
+#[test]
+fn policies_are_selected_by_a_socket_option() {
+    case("options", "policies");
+}
+
+#[test]
 fn calls_of_open5gs_and_ueransim_work_in_their_order() {
     case("packet_core", "open5gs");
     case("packet_core", "ueransim");

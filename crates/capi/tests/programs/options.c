@@ -1,5 +1,6 @@
 /* Socket options, functions and notifications, one by one. Usage: options CASE. */
 #include "common.h"
+#include "../../install/anabranch_sctp.h"
 #include <signal.h>
 #include <stddef.h>
 
@@ -134,6 +135,27 @@ static void kept(void) {
   FAILS(SET(fd, SCTP_REUSE_PORT, number), ENOPROTOOPT);
 }
 
+/* Policies by name: what other options have changed stays. */
+static void policies(void) {
+  int fd = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP), client, server;
+  char text[4096], short_text[10];
+  socklen_t length = sizeof text;
+  struct sctp_rtoinfo rto = {.srto_initial = 400, .srto_min = 300, .srto_max = 900}, rto_read = {0};
+  struct sctp_assoc_value ecn = {0};
+  const char *wanted = "profile=cmt cc=lia ecn=on";
+  CHECK(SET(fd, SCTP_RTOINFO, rto) == 0);
+  CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_ANABRANCH_POLICIES, wanted, strlen(wanted)) == 0);
+  CHECK(getsockopt(fd, IPPROTO_SCTP, SCTP_ANABRANCH_POLICIES, text, &length) == 0 && length == strlen(text) + 1);
+  CHECK(strstr(text, "cc=lia") && strstr(text, "ecn=on") && strstr(text, "burst=max-burst"));
+  CHECK(GET(fd, SCTP_RTOINFO, rto_read) == 0 && rto_read.srto_max == 900);
+  CHECK(GET(fd, SCTP_ECN_SUPPORTED, ecn) == 0 && ecn.assoc_value == 1);
+  FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_ANABRANCH_POLICIES, "cc=quic", 7), EINVAL);
+  FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_ANABRANCH_POLICIES, "cc", 2), EINVAL);
+  FAILS(GET(fd, SCTP_ANABRANCH_POLICIES, short_text), EINVAL);
+  pair(&client, &server);
+  FAILS(setsockopt(client, IPPROTO_SCTP, SCTP_ANABRANCH_POLICIES, wanted, strlen(wanted)), ENOPROTOOPT);
+}
+
 /* Options of an association that exists. */
 static void present(void) {
   int client, server;
@@ -258,6 +280,28 @@ static void failed(void) {
   struct sctp_send_failed_event *event = (void *)back;
   CHECK((flags & MSG_NOTIFICATION) && event->ssf_type == SCTP_SEND_FAILED_EVENT && event->ssfe_info.snd_context == 99);
   CHECK(event->ssfe_info.snd_sid == 2);
+}
+
+static void receives_little(int fd) {
+  int small = 20000, point = 5000;
+  CHECK(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small) == 0);
+  CHECK(SET(fd, SCTP_PARTIAL_DELIVERY_POINT, point) == 0);
+  subscribe(fd, SCTP_SEND_FAILED_EVENT), subscribe(fd, SCTP_PARTIAL_DELIVERY_EVENT);
+}
+
+/* A message of which parts have been read is abandoned by its sender. */
+static void cutoff(void) {
+  static char buffer[300000];
+  int client, server, flags = 0;
+  struct sctp_rcvinfo info;
+  union sctp_notification notice;
+  pair_with(&client, &server, receives_little);
+  CHECK(sctp_sendmsg(client, buffer, sizeof buffer, NULL, 0, 0, 0, 6, 200, 0) == sizeof buffer);
+  CHECK(receive(server, buffer, 1000, &info, &flags) == 1000 && !(flags & (MSG_EOR | MSG_NOTIFICATION)));
+  await(client, SCTP_SEND_FAILED_EVENT, &notice);
+  await(server, SCTP_PARTIAL_DELIVERY_EVENT, &notice);
+  CHECK(notice.sn_pdapi_event.pdapi_indication == SCTP_PARTIAL_DELIVERY_ABORTED && notice.sn_pdapi_event.pdapi_stream == 6);
+  CHECK(send(client, "next", 4, 0) == 4 && data(server, buffer, sizeof buffer, &info) == 4);
 }
 
 /* What comes next, beside what is received. */
@@ -558,6 +602,7 @@ static void version6(void) {
 int main(int count, char **arguments) {
   const struct test_case cases[] = {{"kept", kept}, {"present", present}, {"told", told}, {"failed", failed}, {"next", next},
                                     {"multihomed", multihomed}, {"heartbeats", heartbeats}, {"keys", keys}, {"unbound", unbound}, {"departing", departing},
-                                    {"version6", version6}, {"functions", functions}, {0}};
+                                    {"version6", version6}, {"functions", functions},
+                                    {"policies", policies}, {"cutoff", cutoff}, {0}};
   return run_case(count, arguments, cases);
 }

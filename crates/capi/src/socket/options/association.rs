@@ -42,6 +42,7 @@ impl Socket {
             n::RECVRCVINFO => number(settings().receives_rcvinfo.into()),
             n::RECVNXTINFO => number(settings().receives_nxtinfo.into()),
             n::REUSE_PORT => number(0),
+            n::ANABRANCH_POLICIES => policies(&settings(), given.len()),
             _ => return None,
         })
     }
@@ -102,6 +103,7 @@ impl Socket {
                 })
             }),
             n::REUSE_PORT if int(value) == Ok(0) => Ok(()),
+            n::ANABRANCH_POLICIES => self.set_policies(value),
             n::BINDX_ADD => crate::address::read_all(value).and_then(|all| self.bind(&all, true)),
             n::BINDX_REM => crate::address::read_all(value).and_then(|all| self.unbind(&all)),
             _ => return None,
@@ -230,6 +232,13 @@ impl Socket {
         })
     }
 
+    /// Text, up to the first zero.
+    fn set_policies(&self, value: &[u8]) -> Result<(), Errno> {
+        let text = value.split(|byte| *byte == 0).next().unwrap_or_default();
+        let text = str::from_utf8(text).map_err(|_| Errno(libc::EINVAL))?;
+        self.set_future(FUTURE_ASSOC, |settings| settings.set_policies(text))
+    }
+
     fn set_interleave(&self, value: &[u8]) -> Result<(), Errno> {
         let level = int(value)?;
         let mut settings = lock(&self.settings);
@@ -241,6 +250,16 @@ impl Socket {
         settings.interleaving &= level != 0;
         Ok(())
     }
+}
+
+/// The policies as text that ends with a zero.
+fn policies(settings: &Settings, room: usize) -> Result<Vec<u8>, Errno> {
+    let mut text = settings.policy_assignments().into_bytes();
+    text.push(0);
+    if text.len() > room {
+        return Err(Errno(libc::EINVAL));
+    }
+    Ok(text)
 }
 
 /// The index of a type of notifications in `sctp_event_subscribe`.

@@ -99,6 +99,8 @@ pub(crate) mod number {
     pub(crate) const ECN_SUPPORTED: i32 = 130;
     pub(crate) const EXPOSE_PF_STATE: i32 = 131;
     pub(crate) const REMOTE_UDP_ENCAPS_PORT: i32 = 132;
+    /// Ours, beyond the numbers of Linux (`crates/capi/install/anabranch_sctp.h`).
+    pub(crate) const ANABRANCH_POLICIES: i32 = 0x414e;
 }
 
 /// The answer to `getsockopt` or `setsockopt`.

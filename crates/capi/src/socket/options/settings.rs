@@ -88,6 +88,8 @@ fn selected_policies() -> PolicyRecipe {
 /// Options of a socket, which its associations take over when they are set up.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
+    /// The policies that the environment selects, or the program by `SCTP_ANABRANCH_POLICIES`. Other options change what they select.
+    base: PolicyRecipe,
     pub(crate) only_v6: bool,
     /// `l_onoff` and `l_linger`.
     pub(crate) linger: (u32, u32),
@@ -143,11 +145,17 @@ pub(crate) struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        let policies = selected_policies();
+        Self::of(selected_policies())
+    }
+}
+
+impl Settings {
+    fn of(policies: PolicyRecipe) -> Self {
         let RtoChoice::Rfc9260(rto) = policies.rto;
         let selected = policies.assignments();
         let is_on = |name: &str| selected.iter().any(|(key, value)| key == name && value == "on");
         Self {
+            base: policies,
             only_v6: false,
             linger: (0, 0),
             init: Init([10, u16::MAX, 8, 60_000]),
@@ -189,9 +197,44 @@ impl Default for Settings {
             ecn: is_on("ecn"),
         }
     }
-}
 
-impl Settings {
+    /// Changes policies by assignments such as `cc=lia`, separated by white space; `profile=NAME` replaces all. What other options have
+    /// changed stays.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for what the catalogue of policies does not have.
+    pub(super) fn set_policies(&mut self, assignments: &str) -> Result<(), Errno> {
+        let invalid = |_| Errno(libc::EINVAL);
+        let mut policies = self.base;
+        for assignment in assignments.split_whitespace() {
+            let (key, value) = assignment.split_once('=').ok_or(Errno(libc::EINVAL))?;
+            if key == "profile" {
+                policies = PolicyRecipe::profile(value).map_err(invalid)?;
+            } else {
+                policies.set(key, value).map_err(invalid)?;
+            }
+        }
+        let (before, after) = (Self::of(self.base), Self::of(policies));
+        self.base = policies;
+        replace(&mut self.rto, before.rto, after.rto);
+        replace(&mut self.path, before.path, after.path);
+        replace(&mut self.interleaving, before.interleaving, after.interleaving);
+        replace(
+            &mut self.changes_addresses,
+            before.changes_addresses,
+            after.changes_addresses,
+        );
+        replace(&mut self.ecn, before.ecn, after.ecn);
+        Ok(())
+    }
+
+    /// The policies of associations to come, as assignments.
+    pub(super) fn policy_assignments(&self) -> String {
+        let all = self.policies().assignments();
+        let all: Vec<String> = all.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        all.join(" ")
+    }
     /// Whether the program wants notifications of this type.
     pub(crate) fn subscribes(&self, kind: u16) -> bool {
         self.events[usize::from(kind - SN_TYPE_BASE)] != 0
@@ -244,7 +287,7 @@ impl Settings {
     fn policies(&self) -> PolicyRecipe {
         let mut recipe = PolicyRecipe {
             rto: RtoChoice::Rfc9260(self.rto),
-            ..selected_policies()
+            ..self.base
         };
         let on = |is_on| if is_on { "on" } else { "off" };
         let mut wanted = vec![
@@ -293,7 +336,7 @@ impl Settings {
             BurstChoice::MaxBurst(limit) | BurstChoice::WindowLimiting(limit) => limit.packets.into(),
             BurstChoice::Unlimited(_) | BurstChoice::Paced(_) => 0,
         };
-        self.max_burst.unwrap_or_else(|| limit(&selected_policies()))
+        self.max_burst.unwrap_or_else(|| limit(&self.base))
     }
 
     pub(super) fn set_max_burst(&mut self, packets: u32) -> Result<(), Errno> {
@@ -344,6 +387,13 @@ impl Settings {
         }
         self.rto = RtoParameters { initial, min, max };
         Ok(())
+    }
+}
+
+/// Replaces a value that no option has changed.
+fn replace<T: PartialEq>(value: &mut T, before: T, after: T) {
+    if *value == before {
+        *value = after;
     }
 }
 
