@@ -347,4 +347,8 @@ const source = new EventSource(`events?token=${encodeURIComponent(token)}`);
 for (const [name, act] of Object.entries(updates)) {
   source.addEventListener(name, (event) => act(JSON.parse(event.data)));
 }
-source.addEventListener("error", () => link("lost", "connection lost; trying again"));
+source.addEventListener("error", () => {
+  // Browsers connect again unless the answer was an error: another run of the program has another token.
+  const isRefused = source.readyState === EventSource.CLOSED;
+  link("lost", isRefused ? "refused; open the address that the program printed" : "connection lost; trying again");
+});
