@@ -242,6 +242,10 @@ fn apply(
             restart(endpoint, inbound, id, cookie);
         }
         Verdict::B => collide(association, inbound, cookie),
+        // A Stale Cookie error has thrown our handshake back, after both ends had learnt both tags. The peer completes its own.
+        Verdict::D if matches!(association.state, State::CookieWait(..)) => {
+            collide(association, inbound, cookie);
+        }
         //= rfc9260 5.2.4-12, 5.2.4-13
         // Our own handshake is completed by the peer's COOKIE ECHO.
         Verdict::D if matches!(association.state, State::CookieEchoed(..)) => {

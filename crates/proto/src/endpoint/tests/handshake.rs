@@ -260,6 +260,25 @@ fn repeated_stale_cookie_errors_end_the_attempt() {
     assert!(endpoint.association(id).is_some_and(Association::is_closed));
 }
 
+/// The INITs cross, and the peer finds our cookie stale: what it echoes completes the handshake that begins anew. Otherwise this end
+/// would wait for a third cookie, which makes a second association of the peer's if it comes from an unconfirmed address.
+#[test]
+fn crossing_cookie_completes_a_handshake_that_begins_anew() {
+    let mut endpoint = endpoint();
+    let (id, tag) = send_init(&mut endpoint);
+    deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    let (_, cookie) = request_cookie(&mut endpoint, peer(2), &init(5, Vec::new()));
+    let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
+    let again = deliver(&mut endpoint, START, peer(2), tag, &OutboundError { causes });
+    assert_eq!(kinds(&again), [kind::INIT]);
+    let echo = CookieEcho { cookie: &cookie };
+    let answer = deliver(&mut endpoint, START, peer(2), tag, &echo);
+    assert_eq!(kinds(&answer), [kind::COOKIE_ACK]);
+    assert!(endpoint.association(id).is_some_and(Association::is_connected));
+    let late = deliver(&mut endpoint, START, peer(2), tag, &init_ack(6, &[]));
+    assert_eq!(late, Vec::<Vec<u8>>::new(), "the answer to the second INIT");
+}
+
 /// RFC 9260 §8.5.1 B: a reflected tag is the peer's, which is not known before INIT ACK.
 #[test]
 fn abort_with_t_bit_is_ignored_before_the_peer_tag_is_known() {
