@@ -567,6 +567,8 @@ fn every_test_named_in_security_md_exists() {
         "../capi/tests",
         "../cli/src",
         "../cli/tests",
+        "../dashboard/src",
+        "../dashboard/tests",
         "../datachannel/src",
         "../tunnel/src",
         "../tunnel/tests",
