@@ -35,7 +35,7 @@ impl Association {
     }
 
     /// Authenticates our packets by key `id` from now on, which the peer must have already; messages may name another key
-    /// ([`Message::with_authentication_key`]).
+    /// ([`Message::with_authentication_key`](crate::Message::with_authentication_key)).
     ///
     /// # Errors
     ///
