@@ -260,10 +260,10 @@ fn repeated_stale_cookie_errors_end_the_attempt() {
     assert!(endpoint.association(id).is_some_and(Association::is_closed));
 }
 
-/// The INITs cross, and the peer finds our cookie stale: what it echoes completes the handshake that begins anew. Otherwise this end
+/// The INITs cross, and the peer finds our cookie stale: what it echoes completes the handshake that starts again. Otherwise this end
 /// would wait for a third cookie, which makes a second association of the peer's if it comes from an unconfirmed address.
 #[test]
-fn crossing_cookie_completes_a_handshake_that_begins_anew() {
+fn crossing_cookie_completes_a_handshake_that_starts_again() {
     let mut endpoint = endpoint();
     let (id, tag) = send_init(&mut endpoint);
     deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
