@@ -80,8 +80,8 @@ pub(crate) struct Path {
     pub(crate) answered_at: Option<Instant>,
     /// Time of the last error.
     pub(crate) failed_at: Option<Instant>,
-    /// Whether duplicate data arrived and no heartbeat was acknowledged since: SACKs may be lost on this path.
-    pub(crate) sacks_doubted: bool,
+    /// When duplicate data arrived, if no heartbeat was acknowledged since: SACKs may be lost on this path.
+    pub(crate) sacks_doubted: Option<Instant>,
     /// Whether the application has disabled heartbeats.
     pub(crate) heartbeats_disabled: bool,
     pub(crate) counters: Tally,
@@ -106,7 +106,7 @@ impl Path {
             join: Join::default(),
             answered_at: None,
             failed_at: None,
-            sacks_doubted: false,
+            sacks_doubted: None,
             heartbeats_disabled: false,
             counters: Tally::default(),
         }

@@ -112,7 +112,7 @@ impl Transfer {
             let machinery = self.paths.path_mut(path);
             machinery.damping = OnDemand::IDLE;
             // The SACK may have arrived over another path, so it does not show that the reverse direction of this one works.
-            if !machinery.sacks_doubted {
+            if machinery.sacks_doubted.is_none() {
                 machinery.heartbeat.path_is_proved(chunk.sent_at, now);
             }
         }

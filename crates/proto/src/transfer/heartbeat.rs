@@ -80,7 +80,7 @@ impl Transfer {
             self.request_heartbeat(path);
         } else if is_active {
             machinery.heartbeat = Heartbeat::default();
-            machinery.sacks_doubted = false;
+            machinery.sacks_doubted = None;
         }
     }
 
@@ -155,7 +155,7 @@ impl Transfer {
             return;
         }
         // Acknowledged data does not show whether SACKs arrive over this path; only a heartbeat does.
-        if reachability == Reachability::Active && !machinery.sacks_doubted {
+        if reachability == Reachability::Active && machinery.sacks_doubted.is_none() {
             machinery.heartbeat.schedule_when_unproved(period, begin);
         } else {
             machinery.heartbeat.schedule(Some(begin + period));

@@ -1,8 +1,9 @@
 //! Path of SACKs. Duplicate data suggests that SACKs are lost, and heartbeats show on which paths.
 //!
 //! Duplicates from a multi-homed peer may mean that the path of SACKs has failed (RFC 9260 §6.4). It is not known which path that
-//! is, because the data may have been retransmitted on another one. So heartbeats are sent on all paths, and paths without a
-//! HEARTBEAT ACK carry no SACKs while another path has one.
+//! is, because the data may have been retransmitted on another one. So heartbeats are sent on all paths. Paths whose HEARTBEAT ACK is
+//! late carry no SACKs while another path has one. Until it is late nothing changes: most duplicates have other causes, and
+//! SACKs on a slow path would let the peer wait.
 
 use core::time::Duration;
 
@@ -27,9 +28,9 @@ impl Transfer {
             let is_proved = path
                 .answered_at
                 .is_some_and(|answered_at| now - answered_at < PROOF_LASTS);
-            if is_usable && !is_proved && !path.sacks_doubted {
+            if is_usable && !is_proved && path.sacks_doubted.is_none() {
                 let is_checked = self.check(id, now);
-                self.paths.path_mut(id).sacks_doubted = is_checked;
+                self.paths.path_mut(id).sacks_doubted = is_checked.then_some(now);
             }
         }
     }
@@ -39,7 +40,7 @@ impl Transfer {
         let path = self.paths.path_mut(path);
         path.answered_at = Some(now);
         path.carried_packets(now);
-        path.sacks_doubted = false;
+        path.sacks_doubted = None;
     }
 
     /// The path of a SACK that is due: the one over which the peer has requested it by the I bit, otherwise that of the policy.
@@ -48,19 +49,19 @@ impl Transfer {
             return Some(asked);
         }
         let is_due = self.receiver.sack_wanted(now) == SackWanted::Must;
-        is_due.then(|| self.sack_path()).flatten()
+        is_due.then(|| self.sack_path(now)).flatten()
     }
 
     /// The path of a delayed SACK, which is bundled with a packet that is sent there anyway.
     pub(crate) fn delayed_sack(&mut self, now: Instant) -> Option<PathId> {
         let is_delayed = self.receiver.sack_is_delayed(now);
-        is_delayed.then(|| self.sack_path()).flatten()
+        is_delayed.then(|| self.sack_path(now)).flatten()
     }
 
     //= rfc9260 5.4-2
     /// The path of the policy, or a better one if that is unusable. Never an unconfirmed path, which may carry only handshake
     /// chunks and heartbeats (RFC 9260 §5.4).
-    fn sack_path(&mut self) -> Option<PathId> {
+    fn sack_path(&mut self, now: Instant) -> Option<PathId> {
         if !self.paths.any_confirmed() {
             return None;
         }
@@ -74,20 +75,26 @@ impl Transfer {
                 path = best;
             }
         }
-        Some(self.undoubted(path))
+        Some(self.undoubted(path, now))
     }
 
-    /// Returns `wanted`, or the fastest path that is not in doubt if `wanted` is.
-    fn undoubted(&self, wanted: PathId) -> PathId {
-        if !self.paths.path(wanted).sacks_doubted {
+    /// Returns `wanted`, or the fastest path that is not in doubt if the heartbeat on `wanted` was not acknowledged in time.
+    fn undoubted(&self, wanted: PathId, now: Instant) -> PathId {
+        let doubted = self.paths.path(wanted).sacks_doubted;
+        if doubted.is_none_or(|since| now - since < answer_time(self.paths.fact(wanted))) {
             return wanted;
         }
         let sound = self
             .paths
             .iter()
-            .filter(|(facts, path)| facts.is_usable() && !path.sacks_doubted);
+            .filter(|(facts, path)| facts.is_usable() && path.sacks_doubted.is_none());
         let sound = sound.map(|(facts, _)| facts);
         let best = sound.min_by_key(|facts: &&PathFacts| (facts.srtt, facts.id));
         best.map_or(wanted, |facts| facts.id)
     }
+}
+
+/// The time in which a HEARTBEAT ACK arrives unless it was lost.
+fn answer_time(path: &PathFacts) -> Duration {
+    path.srtt.map_or(path.rto, |srtt| 2 * srtt + 4 * path.rttvar)
 }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use anabranch_netsim::{LinkChange, LinkConfig};
+use anabranch_netsim::{LinkChange, LinkConfig, Probability};
 use anabranch_policy::{PolicyRecipe, Reachability};
 use anabranch_proto::{CloseReason, PathChange};
 use anabranch_sim::app::{Draft, Streams};
@@ -372,6 +372,27 @@ fn unidirectional_path_does_not_slow_the_other_path() {
         pair.alice().stop_sending();
         pair.deliver_all(secs(60));
     }
+}
+
+/// Duplicates may mean that SACKs are lost, so the paths are checked. Until a check fails, SACKs do not move to a slow path, where they would
+/// let the sender wait.
+#[test]
+fn duplicates_move_no_sacks_to_a_slow_path() {
+    let fast = LinkConfig::new(mbit(10), ms(5)).duplicate(Probability::of(0.02));
+    let mut policies = PolicyRecipe::recommended();
+    policies.set("path-scheduler", "primary").unwrap();
+    let mut pair = Pair::paths([fast, LinkConfig::new(mbit(10), ms(200))])
+        .policies(policies)
+        .connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(10));
+    assert!(pair.bob().statistics().duplicates_received > 20);
+    let slow = pair.simulation.paths()[1].far_addr;
+    let log = pair.simulation.host(Side::Far).log();
+    let sent = log.packets().filter(|packet| packet.direction == Direction::Sent);
+    let slow = sent.filter(|packet| packet.path.local.ip() == slow);
+    let sacks = slow.filter(|packet| dissect::line(&packet.bytes).contains("SACK"));
+    assert_eq!(sacks.count(), 0);
 }
 
 #[test]
