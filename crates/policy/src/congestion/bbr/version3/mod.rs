@@ -255,9 +255,13 @@ impl BbrState {
         }
     }
 
-    /// *Exiting Acceleration Based on Bandwidth Plateau*; an invalid sample says nothing about growth.
+    /// *Exiting Acceleration Based on Bandwidth Plateau*; an invalid sample says nothing about growth. Where the application, or a
+    /// buffer, limits a round that loses more than the threshold, it is not what keeps the rate from growing: a short queue may
+    /// lose much of each burst.
     fn look_for_full_pipe(&mut self, flight: &Flight) {
-        if self.round_starts && !flight.application_limited && flight.rate > 0 {
+        let loses = flight.lost > mul_div(flight.in_flight, self.loss_threshold, 100);
+        let is_limited = flight.application_limited && !loses;
+        if self.round_starts && !is_limited && flight.rate > 0 {
             self.pipe.observe(flight.rate);
         }
     }
