@@ -12,15 +12,17 @@ use crate::catalog::{
     RttSamplesChoice, SackHandlingChoice, SackPathChoice, SackWindowChoice, StreamSchedulerChoice,
     TailProbeChoice,
 };
-use crate::congestion::{CmtParameters, CoupledParameters, CubicParameters, Growth, RenoParameters};
+use crate::congestion::{
+    CmtParameters, CoupledParameters, Growth, LossDifferentiatingParameters, RenoParameters,
+};
 use crate::failover::{ErrorLimits, FastFailoverParameters, PeerErrors, PotentiallyFailedParameters};
 use crate::loss::{FastRetransmitOnce, MissCountParameters, ReorderingParameters};
 use crate::options::{MtuSearchParameters, ProbingParameters, RtoParameters};
 use crate::parameters::NoParameters;
-use crate::path_scheduler::{BlestParameters, InOrderArrivalParameters};
+use crate::path_scheduler::{InOrderArrivalParameters, WithinWindowParameters};
 use crate::recipe::PolicyRecipe;
 use crate::rescheduling::ThresholdParameters;
-use crate::retransmission::{TieParameters, Ties};
+use crate::retransmission::TieParameters;
 use crate::rtt_samples::OwnPathParameters;
 use crate::unknown_name::UnknownName;
 
@@ -41,7 +43,7 @@ pub struct Profile {
 pub const PROFILES: &[Profile] = &[
     Profile {
         name: "default",
-        summary: "recommended: fast paths first unless that blocks the buffer, CUBIC and pacing on each path, losses told from reordering, early failure detection",
+        summary: "recommended: the paths with which a window is acknowledged soonest, on each of them CUBIC, or BBR where losses come without a queue, losses told from reordering, early failure detection",
         source: "ours",
         recipe: PolicyRecipe::recommended(),
     },
@@ -90,20 +92,20 @@ pub const PROFILES: &[Profile] = &[
 ];
 
 impl PolicyRecipe {
-    /// The recommended choices: fast paths first unless they would be blocked, CUBIC and pacing on each path, failures
-    /// detected within two round trips if another path works, otherwise after one timeout.
+    /// The recommended choices: the paths with which a window is acknowledged soonest, CUBIC on each path unless its losses are
+    /// random, failures detected within two round trips if another path works, otherwise after one timeout.
     ///
     /// Where buffers are small compared with the delay of the slow path, a fast path that shares them with a slow one is
-    /// slower than alone. BLEST leaves the slow path out when it would block the fast one, and chunks that block a buffer
-    /// nevertheless are rescheduled. SACKs use all paths in turn, so that none of them lacks RTT samples. No buffer
+    /// slower than alone. `within-window` leaves the slow path out then, lost chunks wait for a fast path (ADR 0180), and chunks that
+    /// block a buffer nevertheless are rescheduled. Where losses come without a queue, BBR replaces CUBIC (ADR 0142, 0181). SACKs use all paths in turn, so that none of them lacks RTT samples. No buffer
     /// splitting: half a buffer per path limits a fast path to half of its rate once the buffer, not the cwnd, is the limit.
     /// Where packets overtake one another, only time tells a loss (ADR 0137).
     #[must_use]
     pub const fn recommended() -> Self {
         Self {
             stream_scheduler: StreamSchedulerChoice::RoundRobin(NoParameters),
-            path_scheduler: PathSchedulerChoice::Blest(BlestParameters::DEFAULT),
-            congestion: CongestionChoice::Cubic(CubicParameters::DEFAULT),
+            path_scheduler: PathSchedulerChoice::WithinWindow(WithinWindowParameters::DEFAULT),
+            congestion: CongestionChoice::LossDifferentiating(LossDifferentiatingParameters::DEFAULT),
             burst: BurstChoice::Paced(NoParameters),
             buffer: BufferChoice::Shared(NoParameters),
             rescheduling: ReschedulingChoice::Both(ThresholdParameters {
@@ -115,10 +117,7 @@ impl PolicyRecipe {
             rtt_samples: RttSamplesChoice::OwnPath(OwnPathParameters::DEFAULT),
             loss: LossChoice::ReorderingAware(ReorderingParameters::DEFAULT),
             tail_probe: TailProbeChoice::Never(NoParameters),
-            retransmission: RetransmissionChoice::Cwnd(TieParameters {
-                ties: Ties::Own,
-                ..TieParameters::DEFAULT
-            }),
+            retransmission: RetransmissionChoice::Fastest(NoParameters),
             failover: FailoverChoice::FastFailover(FastFailoverParameters {
                 errors: PotentiallyFailedParameters {
                     limits: ErrorLimits {

@@ -3,22 +3,22 @@
 //! Source: ours.
 //!
 //! Idea: what was sent after a lost chunk holds the buffers until it arrives. So its delay counts, and not what else the path could
-//! carry. A path that may lose it again takes longer on average.
+//! carry. A path that may lose it again takes longer on average. A full path takes it within
+//! a round trip, which may be sooner than a slow path would deliver it.
 //!
 //! ```text
-//! among paths that may carry data: those that can take it first,
-//! then the smallest srtt / (1 − loss rate), then the lowest id
+//! among paths that may carry data: the smallest n · srtt / (1 − loss rate), then the lowest id
+//! n = 1 if the path can take data, else 2
 //! ```
 //!
-//! The RTT of a path without a sample counts as its RTO.
+//! The RTT of a path without a sample counts as its RTO. If the chosen path is full, the chunk waits for it.
 
 use anabranch_types::PathId;
 
-use super::best_path;
 use crate::parameters::NoParameters;
-use crate::{LostChunk, PathFacts, Policy, RetransmissionPolicy};
+use crate::{LostChunk, PathFacts, Policy, RetransmissionPolicy, may_carry_data};
 
-/// The path with the shortest expected delay that can take data.
+/// The path with the shortest expected delay.
 #[derive(Debug, Default)]
 pub struct Fastest;
 
@@ -30,10 +30,12 @@ impl Fastest {
     }
 }
 
-/// Expected time until the chunk is acknowledged, in nanoseconds, if each loss takes a round trip.
+/// Expected time until the chunk is acknowledged, in nanoseconds, if each loss takes a round trip. Other lost chunks may wait for a full
+/// path too, so a round trip is assumed until it takes this one.
 fn expected_delay(path: &PathFacts) -> u128 {
     let arriving = 1_000_000_u32.saturating_sub(path.loss_per_million).max(1);
-    path.srtt.unwrap_or(path.rto).as_nanos() * 1_000_000 / u128::from(arriving)
+    let round_trips = if path.sendable == 0 { 2 } else { 1 };
+    path.srtt.unwrap_or(path.rto).as_nanos() * round_trips * 1_000_000 / u128::from(arriving)
 }
 
 impl Policy for Fastest {
@@ -44,6 +46,10 @@ impl Policy for Fastest {
 
 impl RetransmissionPolicy for Fastest {
     fn path_for(&mut self, _chunk: &LostChunk, paths: &[PathFacts]) -> Option<PathId> {
-        best_path(paths, expected_delay)
+        paths
+            .iter()
+            .filter(|path| may_carry_data(path, paths))
+            .min_by_key(|path| (expected_delay(path), path.id))
+            .map(|path| path.id)
     }
 }

@@ -15,7 +15,7 @@
 //! | `hybrid-metric` | any | both: cwnd, loss rate and RTT |
 //!
 //! All skip paths that are inactive or potentially failed while there are others. All prefer a path that can take data,
-//! except those bound to the path of the loss, and return one that cannot only if there is no other: the core lets one
+//! except those bound to the path of the loss and `fastest`, and return one that cannot only if there is no other: the core lets one
 //! packet per loss event exceed the cwnd (RFC 9260 §7.2.4), sets `sendable` to 0 on blocked paths, and holds back the
 //! rest.
 

@@ -94,8 +94,15 @@ fn fastest_takes_the_shortest_delay_losses_included() {
         Some(0),
         "15 ms / 0.7 are more than 20 ms"
     );
+    // A full path counts twice.
     paths[0].sendable = 0;
     assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(1));
+    paths[1].srtt = Some(ms(30));
+    assert_eq!(
+        path_for(&mut policy, LossCause::FastRetransmit, &paths),
+        Some(0),
+        "30 ms / 0.7 are more than 40 ms"
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! Each test is a set with which `blest` gives a slow or lossy path more than it brings.
 
-use anabranch_netsim::link::Loss;
+use anabranch_netsim::link::{Loss, QueueConfig};
 use anabranch_netsim::{LinkConfig, Probability};
 use anabranch_policy::PolicyRecipe;
 use anabranch_types::Rate;
@@ -17,18 +17,10 @@ fn lossy(rate: u64, delay: u64, loss: f64) -> LinkConfig {
     path(rate, delay).loss(Loss::Bernoulli(Probability::of(loss)))
 }
 
-/// The default profile with the policies for sets of paths.
-fn policies() -> PolicyRecipe {
-    let mut policies = PolicyRecipe::recommended();
-    policies.set("path-scheduler", "within-window").unwrap();
-    policies.set("rtx-policy", "fastest").unwrap();
-    policies
-}
-
 /// Goodput over `paths`, after the start.
 fn goodput(paths: &[LinkConfig], buffer: u64) -> Rate {
     let mut pair = Pair::paths(paths.iter().cloned())
-        .policies(policies())
+        .policies(PolicyRecipe::recommended())
         .with(|config| {
             config.send_buffer = buffer;
             config.receive_buffer = buffer;
@@ -70,4 +62,33 @@ fn four_paths_of_which_the_slowest_loses_packets() {
 #[test]
 fn a_long_fat_path_beside_a_short_thin_one() {
     never_slower(&[path(10, 70), path(130, 270)], 4 << 20);
+}
+
+/// A path with random losses and a short queue is faster than the other ones, but often full. Its lost chunks wait for it.
+#[test]
+fn lost_chunks_of_a_full_path_do_not_go_to_a_slow_one() {
+    never_slower(&[path(96, 56), lossy(137, 6, 0.003)], 536 << 10);
+}
+
+/// While a thin path stops the window, nothing new is sent, so all rounds of the fast path count as limited by the application. BBR must leave
+/// Startup nevertheless, whose bursts overrun a queue of 1 ms.
+#[test]
+fn startup_ends_although_a_buffer_limits_each_round() {
+    let paths = [
+        path(1, 2).queue(QueueConfig::Packets(11)),
+        path(170, 6).queue(QueueConfig::Packets(17)),
+    ];
+    let mut pair = Pair::paths(paths)
+        .policies(PolicyRecipe::recommended())
+        .with(|config| {
+            config.send_buffer = 480 << 10;
+            config.receive_buffer = 480 << 10;
+        })
+        .connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(12));
+    let fast = pair.alice().statistics().paths[1].counters;
+    let share = fast.payload_retransmitted as f64 / fast.payload_sent as f64;
+    println!("{:.1} % retransmitted", share * 100.0);
+    assert!(share < 0.1, "{share}");
 }

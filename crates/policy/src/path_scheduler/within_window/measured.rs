@@ -39,12 +39,15 @@ pub(super) struct Measured {
     acked: u64,
     /// Whether less was in flight at some time since then than the path carries, so that it may carry more.
     is_limited: bool,
+    /// Whether its cwnd was full at some time since then, and in the measurement before.
+    is_full: bool,
+    was_full: bool,
     /// Chunks delivered and loss events, in units.
     delivered: u64,
     lost: u64,
     /// Up to when they were forgotten.
     forgotten: Option<Instant>,
-    /// [`PathFacts::lost_chunks`] at the last loss event.
+    /// [`PathFacts::lost_chunks`] at the last acknowledgement.
     lost_chunks: u64,
 }
 
@@ -53,7 +56,12 @@ impl Measured {
         self.rate
     }
 
-    /// Loss events per chunk, in units.
+    /// Whether the congestion control limits it, not what the others leave of the window.
+    pub(super) const fn is_filled(&self) -> bool {
+        self.was_full || self.is_full
+    }
+
+    /// Loss events per chunk, in units. What is found lost at the same time counts once.
     pub(super) fn losses(&self) -> u64 {
         mul_div(self.lost, UNIT, self.delivered + self.lost + PRIOR_CHUNKS * UNIT)
     }
@@ -61,13 +69,18 @@ impl Measured {
     pub(super) fn on_ack(&mut self, ack: &PathAck, facts: &PathFacts, now: Instant) {
         self.forget(now);
         self.delivered += u64::from(ack.newly_acked_chunks) * UNIT;
+        if facts.lost_chunks > self.lost_chunks {
+            self.lost += UNIT;
+            self.lost_chunks = facts.lost_chunks;
+        }
         let Some(since) = self.since else {
             self.begin(now);
             return;
         };
         let product = mul_div(self.rate, facts.min_rtt.map_or(0, nanos), SECOND);
         self.acked += ack.newly_acked;
-        self.is_limited |= ack.in_flight_before < product;
+        self.is_limited |= ack.in_flight_before < product && !has_queue(facts);
+        self.is_full |= ack.in_flight_before + u64::from(facts.max_data_chunk) > facts.cwnd;
         let round_trip = facts.srtt.map_or(0, nanos).max(SHORTEST);
         let elapsed = nanos(now - since);
         if elapsed < round_trip {
@@ -80,19 +93,11 @@ impl Measured {
         self.begin(now);
     }
 
-    /// Notes a loss event. Where no chunk was lost, the window was cut because of rescheduling, or a router marked packets.
-    pub(super) fn on_loss(&mut self, facts: &PathFacts, now: Instant) {
-        if facts.lost_chunks > self.lost_chunks {
-            self.forget(now);
-            self.lost += UNIT;
-            self.lost_chunks = facts.lost_chunks;
-        }
-    }
-
     fn begin(&mut self, now: Instant) {
         self.since = Some(now);
         self.acked = 0;
         self.is_limited = false;
+        self.was_full = core::mem::take(&mut self.is_full);
     }
 
     fn sample(&mut self, sample: u64, in_slow_start: bool) {
@@ -120,4 +125,10 @@ impl Measured {
             steps -= 1;
         }
     }
+}
+
+/// Whether packets wait on the path, so that it delivers at its full rate.
+fn has_queue(path: &PathFacts) -> bool {
+    let base = path.min_rtt.unwrap_or_default();
+    path.srtt.is_some_and(|srtt| srtt > base + base / 4)
 }
