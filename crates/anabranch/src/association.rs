@@ -52,10 +52,18 @@ impl Association {
         let signals = &self.0.signals;
         let outcome = until(&signals.progress, || match signals.ended() {
             _ if signals.is_connected() => Some(Ok(())),
-            Some(reason) => Some(Err(ConnectError::from(reason.clone()))),
+            Some(reason) => Some(Err(self.why_not_established(reason))),
             None => None,
         });
         outcome.await
+    }
+
+    fn why_not_established(&self, reason: &CloseReason) -> ConnectError {
+        let Handle { shared, signals, .. } = &*self.0;
+        match (&shared.seal, signals.handshake_error()) {
+            (Some(seal), Some(error)) => seal.explain(error.clone()),
+            _ => ConnectError::from(reason.clone()),
+        }
     }
 
     /// Sends a message, waiting while the send buffer is full. When this returns the message is in the send buffer, not

@@ -15,7 +15,7 @@ use crate::driver::{Shared, until};
 use crate::error::{BindError, ConnectError};
 use crate::incoming::Incoming;
 use crate::runtime;
-use crate::security::Handshake;
+use crate::security::{Handshake, begin_session};
 use crate::trace::in_connect;
 
 /// A handle of one endpoint. Clones refer to the same endpoint.
@@ -188,26 +188,36 @@ impl Endpoint {
     /// As [`connect_with`](Self::connect_with), without waiting: messages can be sent at once and wait in the send buffer until the peer
     /// has answered. [`Association::established`] waits for that. The [time to connect](EndpointBuilder::connect_timeout) does not count.
     ///
+    /// If the endpoint encrypts, the association waits for the handshake that proves the peer's identity: at most 30 s, and nothing is sent
+    /// before.
+    ///
     /// # Errors
     ///
-    /// The addresses or the configuration are not valid, or the endpoint is closed, or it encrypts:
-    /// [`ConnectError::HandshakeFirst`].
+    /// The addresses or the configuration are not valid, or the endpoint is closed.
     pub fn begin(
         &self,
         remotes: &[SocketAddr],
         config: &AssociationConfig,
     ) -> Result<Association, ConnectError> {
-        if self.0.shared.seal.is_some() {
-            return Err(ConnectError::HandshakeFirst);
-        }
         let config = self.0.limits.apply(config.clone());
-        self.start(Channel::NONE, remotes, &config)
+        let shared = &self.0.shared;
+        let Some(seal) = &shared.seal else {
+            return self.start(Channel::NONE, remotes, &config);
+        };
+        let (id, signals) = shared.command(|state| {
+            // The state stays locked, so that the outcome finds the association.
+            let channel = begin_session(shared, seal, state, remotes)?;
+            Ok::<_, ConnectError>(state.connect_later(shared.now(), channel, remotes, &config)?)
+        })?;
+        Ok(Association::new(Arc::clone(shared), id, signals))
     }
 
-    /// Accepts associations with this configuration from now on; with `None`, none. Those that wait to be accepted stay. An endpoint that
-    /// encrypts accepts associations only if it was built [to listen](EndpointBuilder::listen).
+    /// Accepts associations with this configuration from now on; with `None`, none. Those that wait to be accepted stay.
     pub fn accept_with(&self, config: Option<AssociationConfig>) {
         let config = config.map(|config| self.0.limits.apply(config));
+        if let Some(seal) = &self.0.shared.seal {
+            seal.listen(config.is_some());
+        }
         self.0.shared.command(|state| state.core.set_accept(config));
     }
 

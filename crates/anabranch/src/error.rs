@@ -66,9 +66,6 @@ pub enum ConnectError {
     /// The peer does not trust our key, this one.
     #[error("the peer does not trust our key {0}")]
     KeyNotAccepted(PublicKey),
-    /// The endpoint encrypts, so that a handshake comes before the association.
-    #[error("the handshake of sealed datagrams comes first")]
-    HandshakeFirst,
     /// The handshake of sealed datagrams failed.
     #[error("no secure connection: {0}")]
     Insecure(#[from] HandshakeError),

@@ -9,7 +9,7 @@ use anabranch_secure::rustls::{self, ClientConfig, KeyLog, ServerConfig};
 use anabranch_secure::{self as secure, HandshakeError, PrivateKey, PublicKey, Trust};
 use anabranch_types::{ChannelId, PathAddr};
 
-use crate::driver::{Attempt, Seal, Shared, until};
+use crate::driver::{Attempt, Seal, Shared, State, until};
 use crate::error::{BindError, ConnectConfigError, ConnectError};
 
 /// Bytes that sealed packets are longer than those of an [insecure](crate::EndpointBuilder::insecure) endpoint.
@@ -74,8 +74,10 @@ impl Security {
                 server.key_log = log;
             }
         }
-        config.server = server.filter(|_| listens).map(Arc::new);
-        Ok(Some(Seal::new(config, client, own_key)))
+        let server = server.map(Arc::new);
+        config.server.clone_from(&server);
+        config.server = config.server.filter(|_| listens);
+        Ok(Some(Seal::new(config, client, server, own_key)))
     }
 }
 
@@ -94,22 +96,10 @@ impl<'s> Handshake<'s> {
         remotes: &[SocketAddr],
     ) -> Result<Self, ConnectError> {
         let channel = shared.command(|state| {
-            if !state.accepting {
-                return Err(ConnectError::EndpointClosed);
-            }
-            anabranch_proto::check_remotes(remotes)?;
-            let locals: Vec<SocketAddr> = state.sockets.iter().map(|socket| socket.local_addr()).collect();
-            if !locals
-                .iter()
-                .any(|local| remotes.iter().any(|remote| remote.is_ipv4() == local.is_ipv4()))
-            {
-                return Err(ConnectConfigError::Unreachable.into());
-            }
             // The state stays locked, so that the outcome finds the attempt.
-            let begun = seal.connect(shared.now(), &locals, remotes);
-            let channel = begun.ok_or(ConnectError::NoTrust)??;
+            let channel = begin_session(shared, seal, state, remotes)?;
             state.channels.begin(channel);
-            Ok(channel)
+            Ok::<_, ConnectError>(channel)
         })?;
         Ok(Self {
             shared,
@@ -123,7 +113,7 @@ impl<'s> Handshake<'s> {
         let paths = until(&self.shared.sealed, || match self.outcome() {
             Attempt::InProgress => None,
             Attempt::Connected(paths) => Some(Ok(paths)),
-            Attempt::Failed(error) => Some(Err(self.error(error))),
+            Attempt::Failed(error) => Some(Err(self.seal.explain(error))),
         });
         paths.await
     }
@@ -131,7 +121,7 @@ impl<'s> Handshake<'s> {
     /// Why there is no association: `error`, unless the handshake failed after our part of it was over.
     pub(crate) fn explain(&self, error: ConnectError) -> ConnectError {
         match self.outcome() {
-            Attempt::Failed(failure) => self.error(failure),
+            Attempt::Failed(failure) => self.seal.explain(failure),
             Attempt::InProgress | Attempt::Connected(_) => error,
         }
     }
@@ -147,9 +137,12 @@ impl<'s> Handshake<'s> {
             .cloned()
             .unwrap_or(Attempt::InProgress)
     }
+}
 
-    fn error(&self, error: HandshakeError) -> ConnectError {
-        match (error.untrusted_key(), self.seal.own_key()) {
+impl Seal {
+    /// What the failure of a handshake means for an attempt to connect.
+    pub(crate) fn explain(&self, error: HandshakeError) -> ConnectError {
+        match (error.untrusted_key(), self.own_key()) {
             (Some(key), _) => ConnectError::UntrustedKey(key),
             (None, Some(ours)) if error.refuses_us() => ConnectError::KeyNotAccepted(ours),
             _ if error == HandshakeError::TimedOut => ConnectError::NoAnswer,
@@ -157,6 +150,26 @@ impl<'s> Handshake<'s> {
             _ => ConnectError::Insecure(error),
         }
     }
+}
+
+/// Begins a handshake with the peer at `remotes`, over all paths; returns its session.
+pub(crate) fn begin_session(
+    shared: &Shared,
+    seal: &Seal,
+    state: &State,
+    remotes: &[SocketAddr],
+) -> Result<ChannelId, ConnectError> {
+    if !state.accepting {
+        return Err(ConnectError::EndpointClosed);
+    }
+    anabranch_proto::check_remotes(remotes)?;
+    let locals: Vec<SocketAddr> = state.sockets.iter().map(|socket| socket.local_addr()).collect();
+    let is_reachable = |local: &SocketAddr| remotes.iter().any(|remote| remote.is_ipv4() == local.is_ipv4());
+    if !locals.iter().any(is_reachable) {
+        return Err(ConnectConfigError::Unreachable.into());
+    }
+    let begun = seal.connect(shared.now(), &locals, remotes);
+    Ok(begun.ok_or(ConnectError::NoTrust)??)
 }
 
 impl Drop for Handshake<'_> {

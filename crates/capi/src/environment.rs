@@ -1,11 +1,12 @@
 //! Environment of the process: what does it select for sockets, beside what the program asks for?
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use anabranch::PolicyRecipe;
 
 use crate::dialect::Dialect;
+use crate::encryption::{Choice, Encryption};
 use crate::errno::Errno;
 use crate::ffi::privileges;
 
@@ -44,7 +45,7 @@ impl UdpPorts {
 }
 
 /// What the environment selects.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Environment {
     /// `ANABRANCH_UDP_PORT`.
     pub(crate) ports: UdpPorts,
@@ -56,6 +57,8 @@ pub(crate) struct Environment {
     pub(crate) statistics_signal: Option<i32>,
     /// `ANABRANCH_DIALECT`.
     pub(crate) dialect: Dialect,
+    /// `ANABRANCH_ENCRYPTION` (a file), `ANABRANCH_KEY` (a file), `ANABRANCH_TRUST` and `ANABRANCH_CLEAR`; `None` in the clear.
+    pub(crate) encryption: Option<Arc<Encryption>>,
 }
 
 impl Environment {
@@ -113,8 +116,31 @@ impl Environment {
                 Some(name) => Dialect::read(&name)
                     .ok_or_else(|| format!("ANABRANCH_DIALECT={name}: expected linux or freebsd"))?,
             },
+            encryption: encryption(value)?,
         })
     }
+}
+
+/// Encryption: what a file says, and single variables add.
+fn encryption(value: impl Fn(&str) -> Option<String>) -> Result<Option<Arc<Encryption>>, String> {
+    let mut choice = Choice::default();
+    if let Some(file) = value("ANABRANCH_ENCRYPTION") {
+        let text = std::fs::read_to_string(&file).map_err(|error| error.to_string());
+        let read = text.and_then(|text| choice.read(&text));
+        read.map_err(|error| format!("ANABRANCH_ENCRYPTION={file}: {error}"))?;
+    }
+    if let Some(file) = value("ANABRANCH_KEY") {
+        let set = choice.set("key", &file);
+        set.map_err(|error| format!("ANABRANCH_KEY, {error}"))?;
+    }
+    for (variable, name) in [("ANABRANCH_TRUST", "trust"), ("ANABRANCH_CLEAR", "clear")] {
+        for one in value(variable).unwrap_or_default().split_whitespace() {
+            choice
+                .set(name, one)
+                .map_err(|error| format!("{variable}, {error}"))?;
+        }
+    }
+    choice.done()
 }
 
 /// Signals that are the program's to choose.
@@ -171,6 +197,10 @@ mod tests {
             ("ANABRANCH_SET", "path-scheduler"),
             ("ANABRANCH_STATISTICS_SIGNAL", "KILL"),
             ("ANABRANCH_DIALECT", "solaris"),
+            ("ANABRANCH_ENCRYPTION", "/missing"),
+            ("ANABRANCH_KEY", "/missing"),
+            ("ANABRANCH_TRUST", "nobody"),
+            ("ANABRANCH_CLEAR", "somewhere"),
         ] {
             let error = read(&[(name, value)]).unwrap_err();
             assert!(error.contains(name), "{error}");

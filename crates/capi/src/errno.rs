@@ -39,6 +39,10 @@ impl From<ConnectError> for Errno {
                 Self(libc::ECONNREFUSED)
             }
             ConnectError::NoAnswer => Self(libc::ETIMEDOUT),
+            ConnectError::UntrustedKey(_) => Self(libc::EKEYREJECTED),
+            ConnectError::KeyNotAccepted(_) => Self(libc::EACCES),
+            ConnectError::NoTrust => Self(libc::ENOKEY),
+            ConnectError::Insecure(_) => Self(libc::EPROTO),
             ConnectError::Config(ConnectConfigError::InUse) => Self(libc::EADDRINUSE),
             ConnectError::Config(ConnectConfigError::InvalidAddress(_)) => Self(libc::EINVAL),
             ConnectError::Address(_) | ConnectError::Config(_) => Self(libc::ENETUNREACH),

@@ -10,6 +10,7 @@ use std::time::Duration;
 use anabranch::{Association, AssociationConfig, Endpoint, EndpointConfig, io, udp_socket};
 use tokio::task::AbortHandle;
 
+use crate::encryption::Encryption;
 use crate::environment::{Environment, UdpPorts};
 use crate::errno::Errno;
 use crate::lock;
@@ -137,12 +138,16 @@ impl Place {
         Ok(())
     }
 
-    /// Starts an endpoint, which accepts no associations yet.
+    /// Starts an endpoint, which accepts no associations yet. An endpoint that these addresses have already stays as it is.
     ///
     /// # Errors
     ///
     /// The system denies sockets or randomness.
-    pub(crate) fn open(self, cookie_life: Duration) -> Result<Arc<Hub>, Errno> {
+    pub(crate) fn open(
+        self,
+        cookie_life: Duration,
+        encryption: Option<Arc<Encryption>>,
+    ) -> Result<Arc<Hub>, Errno> {
         if let Some(hub) = self.hub {
             return Ok(hub);
         }
@@ -151,7 +156,11 @@ impl Place {
             cookie_life,
             ..EndpointConfig::default()
         };
-        let builder = Endpoint::builder().insecure().endpoint_config(config);
+        let builder = Endpoint::builder().endpoint_config(config);
+        let builder = match &encryption {
+            Some(encryption) => encryption.apply(builder),
+            None => builder.insecure(),
+        };
         let builder = self
             .sockets
             .into_iter()
@@ -159,6 +168,7 @@ impl Place {
         let endpoint = Process::current().runtime()?.block_on(builder.bind())?;
         Ok(Arc::new(Hub {
             endpoint,
+            encryption,
             locals: Mutex::new(self.locals),
             users: Mutex::default(),
             listener: Mutex::new(Weak::new()),
@@ -195,6 +205,8 @@ impl Process {
 #[derive(Debug)]
 pub(crate) struct Hub {
     pub(crate) endpoint: Endpoint,
+    /// `None` in the clear.
+    pub(crate) encryption: Option<Arc<Encryption>>,
     /// With the SCTP port.
     pub(crate) locals: Mutex<Vec<SocketAddr>>,
     /// Associations, some of which may have ended.

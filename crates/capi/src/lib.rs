@@ -11,6 +11,7 @@
 //! | `process` | the driver thread, fork and exit |
 //! | `supervise` | sockets for programs into which nothing can be preloaded |
 //! | `environment` | variables that select ports and policies |
+//! | `encryption` | keys, and peers in the clear |
 //! | `dialect` | what Linux and FreeBSD do where the standard leaves it open |
 //! | `statistics` | what associations did, as lines of JSON |
 //! | `hub` | endpoints, their addresses and ports |
@@ -32,6 +33,7 @@
 mod address;
 mod ancillary;
 mod dialect;
+mod encryption;
 mod environment;
 mod errno;
 mod ffi;

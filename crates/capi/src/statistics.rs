@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
 
-use anabranch::{Association, AssociationStatistics, PathStatistics};
+use anabranch::{Association, AssociationStatistics, PathStatistics, PeerInfo, PublicKey};
 
 use crate::environment::Environment;
 use crate::errno::Errno;
@@ -55,7 +55,13 @@ fn add(association: &Association, has_ended: bool) {
     let Ok(Some(file)) = Environment::current().map(|environment| environment.statistics.as_ref()) else {
         return;
     };
-    let line = line(association.sctp_ports(), &association.statistics(), has_ended);
+    let key = association.peer_identity().and_then(PeerInfo::public_key);
+    let line = line(
+        association.sctp_ports(),
+        key,
+        &association.statistics(),
+        has_ended,
+    );
     // One call, so that lines of several processes do not mix.
     let written = OpenOptions::new()
         .create(true)
@@ -67,14 +73,20 @@ fn add(association: &Association, has_ended: bool) {
     }
 }
 
-/// Names and numbers only, so nothing has to be escaped.
-fn line((local, remote): (u16, u16), statistics: &AssociationStatistics, has_ended: bool) -> String {
+/// Names, numbers and base64 only, so nothing has to be escaped.
+fn line(
+    (local, remote): (u16, u16),
+    key: Option<PublicKey>,
+    statistics: &AssociationStatistics,
+    has_ended: bool,
+) -> String {
+    let key = key.map_or_else(|| String::from("null"), |key| format!("\"{key}\""));
     let paths: Vec<String> = statistics.paths.iter().map(path).collect();
     let mut line = String::from("{");
     // Writing to a string does not fail.
     let _ = writeln!(
         line,
-        "\"ended\":{has_ended},\"local_port\":{local},\"peer_port\":{remote},\"messages_sent\":{},\"messages_received\":{},\
+        "\"ended\":{has_ended},\"local_port\":{local},\"peer_port\":{remote},\"peer_key\":{key},\"messages_sent\":{},\"messages_received\":{},\
          \"duplicates_received\":{},\"paths\":[{}]}}",
         statistics.messages_sent,
         statistics.messages_received,
@@ -109,10 +121,10 @@ mod tests {
 
     #[test]
     fn line_names_ports_and_counters() {
-        let line = line((5000, 6000), &AssociationStatistics::default(), true);
+        let line = line((5000, 6000), None, &AssociationStatistics::default(), true);
         assert_eq!(
             line,
-            "{\"ended\":true,\"local_port\":5000,\"peer_port\":6000,\"messages_sent\":0,\"messages_received\":0,\
+            "{\"ended\":true,\"local_port\":5000,\"peer_port\":6000,\"peer_key\":null,\"messages_sent\":0,\"messages_received\":0,\
              \"duplicates_received\":0,\"paths\":[]}\n"
         );
     }

@@ -12,6 +12,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use anabranch::PrivateKey;
 use harness::{has, library, supervised};
 use tempfile::TempDir;
 
@@ -250,6 +251,68 @@ fn abandoned_message_is_cut_off() {
 #[test]
 fn policies_are_selected_by_a_socket_option() {
     case("options", "policies");
+}
+
+/// Two keys, as the programs in C expect them in their environment.
+fn keys(folder: &Path) -> Vec<(String, String)> {
+    let of_key = |name: &str| {
+        let (key, file) = (PrivateKey::generate().unwrap(), folder.join(name));
+        std::fs::write(&file, key.to_base64()).unwrap();
+        let file = (format!("FILE_{name}"), file.display().to_string());
+        [file, (format!("KEY_{name}"), key.public_key().to_string())]
+    };
+    ["A", "B"].map(of_key).concat()
+}
+
+#[test]
+fn sockets_encrypt_with_the_keys_of_an_option() {
+    if let Some((folder, binary)) = compile("sealed", &[]) {
+        for name in ["pair", "implicit", "refused", "listed"] {
+            let mut program = Command::new("timeout");
+            program.arg("120").arg(&binary).arg(name);
+            let ran = run(program.envs(keys(folder.path())));
+            assert!(ran.status.success(), "{name}: {ran:?}");
+        }
+    }
+}
+
+/// A process whose sockets trust its own key.
+fn with_key(command: &mut Command, folder: &Path) {
+    let keys = keys(folder);
+    command.env("ANABRANCH_KEY", &keys[0].1);
+    command.env("ANABRANCH_TRUST", &keys[1].1);
+}
+
+#[test]
+fn encrypted_sockets_behave_as_others() {
+    for (program, name) in [
+        ("echo", "blocking"),
+        ("echo", "readiness"),
+        ("echo", "ancillary"),
+        ("echo", "served"),
+        ("many", "implicit"),
+        ("many", "peeled"),
+        ("many", "full"),
+        ("options", "multihomed"),
+    ] {
+        if let Some((folder, binary)) = compile(program, &[]) {
+            let mut command = Command::new("timeout");
+            command.arg("120").arg(&binary).arg(name);
+            with_key(&mut command, folder.path());
+            let ran = run(&mut command);
+            assert!(ran.status.success(), "{program} {name}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn sockets_of_a_static_program_encrypt() {
+    if let Some((folder, binary)) = compile("supervised", &["-static"]) {
+        let mut command = supervised(&binary, ["blocking"]);
+        with_key(&mut command, folder.path());
+        let ran = command.output().unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+    }
 }
 
 #[test]

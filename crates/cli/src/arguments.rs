@@ -27,7 +27,7 @@ pub(crate) use lab::{
 };
 
 #[cfg(target_os = "linux")]
-pub(crate) use run::RunArguments;
+pub(crate) use run::{EncryptionArguments, RunArguments};
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{TestbedArguments, TestbedDownArguments, TestbedUpArguments, TestbedVerb};
 

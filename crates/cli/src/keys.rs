@@ -192,6 +192,16 @@ pub(crate) fn folder() -> Result<PathBuf, Failure> {
     Ok(strategy.config_dir().join("anabranch"))
 }
 
+/// The file with the key of this user's receivers; made the first time.
+#[cfg(target_os = "linux")]
+pub(crate) fn own_key_file() -> Result<PathBuf, Failure> {
+    let file = folder()?.join(RECEIVER_KEY);
+    if !matches!(fs::exists(&file), Ok(true)) {
+        make(&file).map_err(|error| Failure::Work(format!("{}: {error}", file.display())))?;
+    }
+    Ok(file)
+}
+
 /// The key of this user's receivers; made the first time. If it cannot be kept, it is a new one, and there is a warning.
 fn own_key() -> Result<(PrivateKey, Option<String>), Failure> {
     let kept = folder().and_then(|folder| {

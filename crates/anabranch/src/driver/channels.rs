@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anabranch_proto::CloseReason;
 use anabranch_secure::{HandshakeError, PeerInfo};
-use anabranch_types::{AssociationId, ChannelId, PathAddr};
+use anabranch_types::{AssociationId, ChannelId, Instant, PathAddr};
 
 use super::State;
 use super::seal::{News, SessionEnd};
@@ -17,6 +17,8 @@ use super::signals::{Wake, Wakings};
 pub(crate) struct Channels {
     sessions: BTreeMap<ChannelId, Session>,
     attempts: BTreeMap<ChannelId, Attempt>,
+    /// Associations that were begun before the handshake of their session was over.
+    begun: BTreeMap<ChannelId, AssociationId>,
     /// Sessions whose association has ended.
     ended: Vec<ChannelId>,
     /// Sessions that nobody uses any more.
@@ -43,6 +45,16 @@ impl Channels {
         self.attempts.insert(channel, Attempt::InProgress);
     }
 
+    /// An association waits for the handshake of its session.
+    pub(crate) fn begin_with(&mut self, channel: ChannelId, id: AssociationId) {
+        self.begun.insert(channel, id);
+    }
+
+    /// Ends a session that nobody waits for.
+    pub(crate) fn abandon(&mut self, channel: ChannelId) {
+        self.abandoned.push(channel);
+    }
+
     pub(crate) fn attempt(&self, channel: ChannelId) -> Option<&Attempt> {
         self.attempts.get(&channel)
     }
@@ -62,7 +74,9 @@ impl Channels {
     /// Whether an association uses the session.
     pub(crate) fn is_used(&self, channel: ChannelId) -> bool {
         let session = self.sessions.get(&channel);
-        session.is_some_and(|session| session.association.is_some()) || self.attempts.contains_key(&channel)
+        session.is_some_and(|session| session.association.is_some())
+            || self.attempts.contains_key(&channel)
+            || self.begun.contains_key(&channel)
     }
 
     /// Notes that `id` uses the session; returns the peer. `None` if there is no such session, or another association uses it.
@@ -77,6 +91,9 @@ impl Channels {
 
     /// The association has ended; its session follows.
     pub(crate) fn on_closed(&mut self, channel: ChannelId, id: AssociationId) {
+        if self.begun.remove(&channel).is_some() {
+            self.abandoned.push(channel);
+        }
         if let Some(session) = self.sessions.get_mut(&channel)
             && session.association == Some(id)
         {
@@ -107,7 +124,7 @@ impl Channels {
 
 impl State {
     /// Applies what happened to sessions. An association ends with its session.
-    pub(crate) fn on_news(&mut self, news: Vec<News>, wakings: &mut Wakings) {
+    pub(crate) fn on_news(&mut self, now: Instant, news: Vec<News>, wakings: &mut Wakings) {
         for news in news {
             match news {
                 News::Connected { channel, paths, peer } => {
@@ -116,7 +133,9 @@ impl State {
                         association: None,
                     };
                     self.channels.sessions.insert(channel, session);
-                    if let Some(attempt) = self.channels.attempts.get_mut(&channel) {
+                    if let Some(id) = self.channels.begun.remove(&channel) {
+                        self.on_channel_ready(now, id, channel, &paths);
+                    } else if let Some(attempt) = self.channels.attempts.get_mut(&channel) {
                         *attempt = Attempt::Connected(paths);
                     }
                 }
@@ -125,8 +144,18 @@ impl State {
         }
     }
 
+    /// The peer of an association that was begun before has proven its identity.
+    fn on_channel_ready(&mut self, now: Instant, id: AssociationId, channel: ChannelId, paths: &[PathAddr]) {
+        if let (Some(peer), Some(signals)) = (self.channels.bind(channel, id), self.signals(id)) {
+            signals.set_peer(peer);
+        }
+        self.core.channel_ready(now, id, paths);
+    }
+
     fn on_session_end(&mut self, channel: ChannelId, end: SessionEnd, wakings: &mut Wakings) {
         let reason = match &end {
+            SessionEnd::Failed(HandshakeError::TimedOut) => CloseReason::NoAnswer,
+            SessionEnd::Failed(HandshakeError::Refused) => CloseReason::Refused,
             SessionEnd::Failed(error) => CloseReason::PeerViolation(error.to_string()),
             SessionEnd::Reset => CloseReason::AbortedByPeer {
                 causes: "it has lost the keys of the session".to_owned(),
@@ -134,14 +163,22 @@ impl State {
             },
             SessionEnd::IntegrityLimit => CloseReason::Aborted,
         };
-        if let (SessionEnd::Failed(error), Some(attempt)) = (end, self.channels.attempts.get_mut(&channel)) {
-            *attempt = Attempt::Failed(error);
+        let failure = match end {
+            SessionEnd::Failed(error) => Some(error),
+            SessionEnd::Reset | SessionEnd::IntegrityLimit => None,
+        };
+        if let (Some(error), Some(attempt)) = (&failure, self.channels.attempts.get_mut(&channel)) {
+            *attempt = Attempt::Failed(error.clone());
         }
         let session = self.channels.sessions.remove(&channel);
-        let Some(id) = session.and_then(|session| session.association) else {
+        let begun = self.channels.begun.remove(&channel);
+        let Some(id) = session.and_then(|session| session.association).or(begun) else {
             return;
         };
         if let Some(signals) = self.signals(id) {
+            if let Some(error) = failure {
+                signals.set_handshake_error(error);
+            }
             // The first reason is reported.
             signals.end(reason);
             self.lose_streams(id, wakings);

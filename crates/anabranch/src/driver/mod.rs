@@ -158,7 +158,7 @@ impl Driver {
             let mut state = shared.lock();
             match news {
                 Some(news) => {
-                    state.on_news(news, wakings);
+                    state.on_news(now, news, wakings);
                     state.handle_opened(now, batches, opened);
                 }
                 None => state.handle_clear(now, batches),

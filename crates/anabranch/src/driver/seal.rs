@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anabranch_io::{IcmpKind, IcmpMessage, Incoming};
 use anabranch_proto::Transmit;
-use anabranch_secure::rustls::{ClientConfig, Side, pki_types::ServerName};
+use anabranch_secure::rustls::{ClientConfig, ServerConfig, Side, pki_types::ServerName};
 use anabranch_secure::{
     self as secure, DATA_HEADER_LEN, Event, HandshakeError, Index, OVERHEAD, PeerInfo, PublicKey, Received,
     SpaceId,
@@ -37,6 +37,7 @@ const UNUSED: Duration = Duration::from_secs(30);
 pub(crate) struct Seal {
     sessions: Mutex<Sessions>,
     client: Option<(ClientConfig, ServerName<'static>)>,
+    server: Option<Arc<ServerConfig>>,
     own_key: Option<PublicKey>,
 }
 
@@ -118,9 +119,11 @@ fn index_of(channel: ChannelId) -> Index {
 }
 
 impl Seal {
+    /// `server` is for [`listen`](Self::listen); that of `config` accepts from the beginning.
     pub(crate) fn new(
         config: secure::Config,
         client: Option<(ClientConfig, ServerName<'static>)>,
+        server: Option<Arc<ServerConfig>>,
         own_key: Option<PublicKey>,
     ) -> Self {
         let sessions = Sessions {
@@ -132,8 +135,15 @@ impl Seal {
         Self {
             sessions: Mutex::new(sessions),
             client,
+            server,
             own_key,
         }
+    }
+
+    /// Whether handshakes of clients are answered from now on.
+    pub(crate) fn listen(&self, listens: bool) {
+        let server = self.server.as_deref().filter(|_| listens);
+        self.lock().layer.set_server(server);
     }
 
     /// Our raw public key, if that is our identity.

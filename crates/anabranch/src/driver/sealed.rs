@@ -97,7 +97,7 @@ impl Driver {
         let expired = seal.handle_deadline(now);
         let news = seal.take_news();
         let mut state = self.shared.lock();
-        state.on_news(news, &mut self.wakings);
+        state.on_news(now, news, &mut self.wakings);
         let ended = state.channels.take_ended();
         let mut unused = state.channels.take_abandoned();
         for channel in expired {

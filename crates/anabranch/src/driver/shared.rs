@@ -214,6 +214,20 @@ impl State {
         Ok((id, signals))
     }
 
+    /// Begins an association whose session, which is `channel`, has just been begun.
+    pub(crate) fn connect_later(
+        &mut self,
+        now: Instant,
+        channel: ChannelId,
+        remotes: &[SocketAddr],
+        config: &AssociationConfig,
+    ) -> Result<(AssociationId, Arc<Signals>), proto::ConnectError> {
+        let begun = self.core.connect_later(now, channel, remotes, config);
+        let id = begun.inspect_err(|_| self.channels.abandon(channel))?;
+        self.channels.begin_with(channel, id);
+        Ok((id, self.track(id, Owner::Application)))
+    }
+
     /// The signals of an association.
     pub(crate) fn signals(&self, id: AssociationId) -> Option<Arc<Signals>> {
         let tracked = self.associations.get(&id)?;

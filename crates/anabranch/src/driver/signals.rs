@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 
 use anabranch_proto::CloseReason;
-use anabranch_secure::PeerInfo;
+use anabranch_secure::{HandshakeError, PeerInfo};
 use tokio::sync::{Notify, broadcast};
 
 use super::inbox::Inbox;
@@ -33,6 +33,8 @@ pub(crate) struct Signals {
     ended: OnceLock<CloseReason>,
     /// The peer's identity, below a seal.
     peer: OnceLock<Arc<PeerInfo>>,
+    /// Why the handshake of the seal failed.
+    handshake_error: OnceLock<HandshakeError>,
     /// Called with each wake-up of readers and writers.
     hook: OnceLock<Hook>,
 }
@@ -78,6 +80,14 @@ impl Signals {
     /// Sets the peer's identity, which stays the same.
     pub(crate) fn set_peer(&self, peer: Arc<PeerInfo>) {
         let _ = self.peer.set(peer);
+    }
+
+    pub(crate) fn handshake_error(&self) -> Option<&HandshakeError> {
+        self.handshake_error.get()
+    }
+
+    pub(crate) fn set_handshake_error(&self, error: HandshakeError) {
+        let _ = self.handshake_error.set(error);
     }
 
     /// Sets the callback; `false` if there is one already.

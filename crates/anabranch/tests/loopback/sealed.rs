@@ -12,8 +12,8 @@ use anabranch::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use anabranch::rustls::version::TLS13;
 use anabranch::rustls::{ClientConfig, RootCertStore, ServerConfig};
 use anabranch::{
-    Association, AssociationEvent, BindError, CloseReason, ConnectError, Endpoint, EndpointBuilder,
-    PathChange, PrivateKey, PublicKey, Reachability,
+    Association, AssociationConfig, AssociationEvent, BindError, CloseReason, ConnectError, Endpoint,
+    EndpointBuilder, PathChange, PrivateKey, PublicKey, Reachability,
 };
 
 use crate::common::{TIME_LIMIT, hasty, in_time, join, next, number_of, numbered, server, text};
@@ -413,4 +413,103 @@ async fn security_must_be_chosen_and_only_once() {
 async fn peer_key_in_the_clear() -> Option<PublicKey> {
     let (alice, _bob, _endpoints) = crate::common::pair().await;
     peer_key(&alice)
+}
+
+/// A client that has begun an association, with a message in it.
+fn begun(client: &Endpoint, server: &Endpoint) -> Association {
+    let config = AssociationConfig::default();
+    let alice = client.begin(&server.local_addrs(), &config).unwrap();
+    alice.try_send(text("early")).unwrap();
+    alice
+}
+
+#[tokio::test]
+async fn message_sent_before_the_peer_has_proven_its_key_arrives() {
+    in_time(async {
+        let (ours, theirs) = (key(), key());
+        let server = at(&["127.0.0.1:0", "127.0.0.2:0"]).identity(theirs.clone());
+        let server = listening(server.trust(ours.public_key())).await;
+        let client = at(&["127.0.0.3:0", "127.0.0.4:0"]).identity(ours.clone());
+        let client = client.trust(theirs.public_key()).bind().await.unwrap();
+        let alice = begun(&client, &server);
+        assert_eq!(peer_key(&alice), None);
+        let bob = server.accept().await.unwrap();
+        assert_eq!(next(&bob).await.payload, "early");
+        alice.established().await.unwrap();
+        assert_eq!(peer_key(&alice), Some(theirs.public_key()));
+        assert_eq!(peer_key(&bob), Some(ours.public_key()));
+        assert_eq!(alice.statistics().paths.len(), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn association_that_was_begun_ends_with_the_reason_of_its_handshake() {
+    in_time(async {
+        let (ours, theirs, others) = (key(), key(), key());
+        let server = at(&["127.0.0.1:0"]).identity(theirs.clone());
+        let server = listening(server.trust(others.public_key())).await;
+        let wary = at(&["127.0.0.1:0"])
+            .trust(others.public_key())
+            .bind()
+            .await
+            .unwrap();
+        let untrusted = begun(&wary, &server).established().await;
+        assert!(matches!(untrusted, Err(ConnectError::UntrustedKey(key)) if key == theirs.public_key()));
+        let unknown = at(&["127.0.0.1:0"])
+            .identity(ours.clone())
+            .trust(theirs.public_key());
+        let unknown = unknown.bind().await.unwrap();
+        let refused = begun(&unknown, &server).established().await;
+        assert!(matches!(refused, Err(ConnectError::KeyNotAccepted(key)) if key == ours.public_key()));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn association_that_is_dropped_before_its_handshake_ends_with_it() {
+    in_time(async {
+        let (theirs, silent) = (key(), std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+        let client = at(&["127.0.0.1:0"])
+            .trust(theirs.public_key())
+            .bind()
+            .await
+            .unwrap();
+        let remotes = [silent.local_addr().unwrap()];
+        let alice = client.begin(&remotes, &AssociationConfig::default()).unwrap();
+        drop(alice);
+        client.wait_idle().await;
+        client.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn sealed_endpoint_accepts_from_when_it_is_told_until_it_is_told_otherwise() {
+    in_time(async {
+        let theirs = key();
+        let bob = at(&["127.0.0.1:0"]).identity(theirs.clone()).trust_everyone();
+        let bob = bob.bind().await.unwrap();
+        let alice = at(&["127.0.0.1:0"]).trust(theirs.public_key());
+        let alice = alice
+            .connect_timeout(Duration::from_millis(300))
+            .bind()
+            .await
+            .unwrap();
+        let addresses = bob.local_addrs();
+        // A host that does not listen does not tell its key either.
+        let refused = |result| matches!(result, Err(ConnectError::NoAnswer));
+        assert!(refused(alice.connect(&addresses[..]).await));
+        bob.accept_with(Some(AssociationConfig::default()));
+        let ours = loop {
+            // The time to connect is short for a busy machine.
+            if let Ok(ours) = alice.connect(&addresses[..]).await {
+                break ours;
+            }
+        };
+        assert!(bob.accept().await.is_some() && !ours.is_closed());
+        bob.accept_with(None);
+        assert!(refused(alice.connect(&addresses[..]).await));
+    })
+    .await;
 }

@@ -10,6 +10,7 @@ use anabranch::{Association, AssociationConfig, ConnectConfigError, ConnectError
 use super::options::Init;
 use super::{Member, Phase, Settings, Socket, Style};
 use crate::dialect::Dialect;
+use crate::encryption;
 use crate::errno::Errno;
 use crate::hub::{Hub, Place, encapsulated};
 use crate::layout::FUTURE_ASSOC;
@@ -84,12 +85,13 @@ impl Socket {
         Some(Arc::clone(&self.only_member()?.hub))
     }
 
-    /// Opens the endpoint, at any address and port unless the socket is bound. `None` is a place that the socket does not have.
-    fn open(&self, phase: &mut Phase, remote: Option<SocketAddr>) -> Result<Arc<Hub>, Errno> {
+    /// Opens the endpoint for the first peer at `remotes`, or for all: at any address and port unless the socket is bound. `None` is a place
+    /// that the socket does not have.
+    fn open(&self, phase: &mut Phase, remotes: &[SocketAddr]) -> Result<Arc<Hub>, Errno> {
         let place = match std::mem::replace(phase, Phase::New) {
             Phase::New => {
                 let is_v6 = self.is_v6
-                    && remote.is_none_or(|remote| remote.is_ipv6() || self.style == Style::OneToMany);
+                    && (self.style == Style::OneToMany || remotes.first().is_none_or(SocketAddr::is_ipv6));
                 let ip: IpAddr = if is_v6 {
                     Ipv6Addr::UNSPECIFIED.into()
                 } else {
@@ -103,8 +105,11 @@ impl Socket {
                 return Err(Errno(libc::EINVAL));
             }
         };
-        let cookie_life = lock(&self.settings).cookie_life;
-        place.open(cookie_life)
+        let settings = lock(&self.settings).clone();
+        let encryption = settings
+            .encryption
+            .filter(|encryption| remotes.is_empty() || encryption.seals(remotes));
+        place.open(settings.cookie_life, encryption)
     }
 
     /// Accepts associations from now on; in the one-to-one style up to `backlog` before they are taken, in the one-to-many style unless
@@ -118,11 +123,16 @@ impl Socket {
         let mut phase = lock(&self.phase);
         let hub = match &*phase {
             Phase::Open(hub) => Arc::clone(hub),
-            Phase::New | Phase::Bound(_) => self.open(&mut phase, None)?,
+            Phase::New | Phase::Bound(_) => self.open(&mut phase, &[])?,
             Phase::Connecting { .. } | Phase::Connected | Phase::Closed => return Err(Errno(libc::EINVAL)),
         };
         *phase = Phase::Open(Arc::clone(&hub));
         drop(phase);
+        if hub.encryption.is_none() && lock(&self.settings).encryption.is_some() {
+            // Otherwise peers could associate in the clear, unnoticed.
+            encryption::say("no peers are accepted on a socket that has a peer of --clear (ANABRANCH_CLEAR)");
+            return Err(Errno(libc::EACCES));
+        }
         if self.style == Style::OneToOne {
             // As on Linux, nothing can ever be written, and event loops that ask for both learn of associations only.
             self.mirror.fill();
@@ -223,7 +233,7 @@ impl Socket {
         let member = match (self.style, &*phase) {
             (Style::OneToOne, Phase::New | Phase::Bound(_)) => {
                 let is_bound = matches!(&*phase, Phase::Bound(_));
-                let hub = self.open(&mut phase, Some(first))?;
+                let hub = self.open(&mut phase, remotes)?;
                 let begun = self.begin(&hub, remotes, None);
                 let member = begun.inspect_err(|_| {
                     if is_bound {
@@ -309,7 +319,7 @@ impl Socket {
     ) -> Result<Arc<Member>, Errno> {
         let hub = match &*phase {
             Phase::Open(hub) => Arc::clone(hub),
-            _ => self.open(phase, None)?,
+            _ => self.open(phase, remotes)?,
         };
         *phase = Phase::Open(Arc::clone(&hub));
         self.begin(&hub, remotes, init)
@@ -325,6 +335,9 @@ impl Socket {
         if let Some(init) = init {
             settings.init.replace(init);
         }
+        let wanted = settings.encryption.as_deref();
+        let wanted = wanted.filter(|encryption| encryption.seals(remotes));
+        encryption::check(hub.encryption.as_deref(), wanted, remotes[0])?;
         let mut config = settings.association_config();
         config.peer_sctp_port = remotes[0].port();
         config.local_sctp_port = Some(hub.port());

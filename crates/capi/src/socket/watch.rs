@@ -6,6 +6,7 @@ use std::time::Duration;
 use anabranch::{ConnectError, Readiness};
 
 use super::{Member, Socket, Style};
+use crate::encryption;
 use crate::errno::Errno;
 use crate::layout::{self, kind};
 use crate::lock;
@@ -151,7 +152,12 @@ impl Socket {
     pub(super) fn on_handshake(self: &Arc<Self>, member: &Arc<Member>, outcome: Result<(), ConnectError>) {
         match outcome {
             Ok(()) => self.on_established(member),
-            Err(error) => self.on_failed(member, error.into()),
+            Err(error) => {
+                if member.hub.encryption.is_some() {
+                    encryption::explain(&error, member.peer());
+                }
+                self.on_failed(member, error.into());
+            }
         }
     }
 

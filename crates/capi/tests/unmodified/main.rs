@@ -8,5 +8,6 @@ mod harness;
 mod languages;
 mod lksctp;
 mod measurement;
+mod sealed;
 mod signalling;
 mod transfer;

@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use anabranch::PublicKey;
 use clap::Args;
 
+use crate::parse::parse_key;
 use crate::settings::Choices;
 
 pub(super) const EXAMPLES: &str = "\
@@ -18,8 +20,11 @@ Examples:
           for programs that use UDP at the port of their SCTP socket themselves; peers need the same
   anabranch run --profile cmt --set path-scheduler=round-robin -- iperf3 --sctp --client 192.0.2.1
           with other policies
+  anabranch run --encrypt -- iperf3 --server
+          prints the key of this host; then, on the client, which prints its own:
+  anabranch run --encrypt --trust AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8= -- iperf3 --sctp --client 192.0.2.1
 
-SCTP packets are sent in UDP and in the clear. SCTP port p is UDP port p, unless --udp-port says otherwise.
+SCTP packets are sent in UDP, in the clear unless --encrypt, --key or --encryption is given. SCTP port p is UDP port p, unless --udp-port says otherwise.
 A library is preloaded into programs that are linked dynamically against glibc. System calls of others (static programs, those in Go)
 are answered by a second process, by seccomp user notification. docs/sockets.md lists programs that work.
 Exit codes: those of PROGRAM; 2 invalid arguments, 126 PROGRAM cannot be run with these sockets, 127 PROGRAM is not found.";
@@ -33,6 +38,9 @@ pub(crate) struct RunArguments {
 
     #[command(flatten)]
     pub(crate) choices: Choices,
+
+    #[command(flatten)]
+    pub(crate) encryption: EncryptionArguments,
 
     /// Add a line of JSON (docs/sockets.md) to this file when an association ends
     #[arg(long, value_name = "FILE")]
@@ -61,6 +69,30 @@ pub(crate) struct RunArguments {
     /// Arguments of the program
     #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) arguments: Vec<OsString>,
+}
+
+/// Encryption of all sockets. Peers that do not encrypt are refused, unless they are listed.
+#[derive(Args, Debug)]
+pub(crate) struct EncryptionArguments {
+    /// Encrypt, under the key that this user's receivers have
+    #[arg(long, conflicts_with = "key")]
+    pub(crate) encrypt: bool,
+
+    /// Encrypt, and prove who this host is by the private key in this file (see genkey)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+
+    /// Trust the holder of this public key, as server and as client; repeatable. Without one, everyone is accepted and nobody connected to
+    #[arg(long, value_name = "KEY", value_parser = parse_key)]
+    pub(crate) trust: Vec<PublicKey>,
+
+    /// Connect to these peers in the clear; repeatable
+    #[arg(long, value_name = "ADDRESS[/BITS]")]
+    pub(crate) clear: Vec<String>,
+
+    /// File with lines such as `key = FILE`, `trust = KEY` and `clear = ADDRESS/BITS`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) encryption: Option<PathBuf>,
 }
 
 fn parse_udp_port(text: &str) -> Result<String, String> {

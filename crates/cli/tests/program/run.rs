@@ -122,3 +122,33 @@ fn missing_program_is_127_and_invalid_options_are_2() {
         assert_eq!((code, errors.lines().count()), (Some(2), 1), "{errors}");
     }
 }
+
+#[test]
+fn program_gets_keys_and_the_user_learns_the_public_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = |arguments: &[&str]| {
+        let mut command = anabranch();
+        command
+            .arg("run")
+            .args(arguments)
+            .env("XDG_CONFIG_HOME", folder.path());
+        let shown = "echo $ANABRANCH_KEY $ANABRANCH_TRUST $ANABRANCH_CLEAR";
+        text(&command.args(["--", "sh", "-c", shown]).output().unwrap())
+    };
+    let (code, output, errors) = ran(&["--encrypt", "--clear", "192.0.2.0/24", "--clear", "::1"]);
+    let file = folder.path().join("anabranch/receiver.key");
+    assert_eq!(code, Some(0), "{errors}");
+    assert_eq!(output, format!("{} 192.0.2.0/24 ::1\n", file.display()));
+    let key = errors
+        .split("--trust ")
+        .nth(1)
+        .and_then(|rest| rest.split(';').next());
+    let key = key.unwrap();
+    let (code, output, errors) = ran(&["--key", file.to_str().unwrap(), "--trust", key]);
+    assert_eq!(code, Some(0), "{errors}");
+    assert_eq!(output, format!("{} {key}\n", file.display()));
+    assert!(errors.ends_with(&format!("--trust {key}\n")), "{errors}");
+    let (code, _, errors) = ran(&["--trust", key]);
+    assert_eq!(code, Some(2), "{errors}");
+    assert!(errors.contains("--encrypt"), "{errors}");
+}

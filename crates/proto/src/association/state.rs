@@ -8,8 +8,8 @@ use anabranch_types::{Instant, earliest};
 /// The state of an association, with the timers that may run in it. Timers are boxed: in most associations, none of them runs.
 #[derive(Debug)]
 pub(crate) enum State {
-    /// INIT sent; T1-init runs.
-    CookieWait(Box<Retry>),
+    /// INIT sent; T1-init runs. `None` while the layer below has not reached the peer, and there is no INIT yet.
+    CookieWait(Option<Box<Retry>>),
     /// COOKIE ECHO sent; T1-cookie runs.
     CookieEchoed(Box<Echo>),
     /// The handshake is complete; both ends may send data.
@@ -157,7 +157,7 @@ impl State {
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
         match self {
-            Self::CookieWait(retry) => Some(retry.expires),
+            Self::CookieWait(retry) => retry.as_ref().map(|retry| retry.expires),
             Self::CookieEchoed(echo) => Some(echo.retry.expires),
             Self::ShutdownSent(t2) => earliest([Some(t2.retry.expires), t2.guard.deadline(&t2.retry)]),
             Self::ShutdownAckSent(t2) => {

@@ -100,7 +100,7 @@ fn handshake_timer(
     now: Instant,
 ) -> Option<PathId> {
     let retry = match state {
-        State::CookieWait(retry) => retry.as_mut(),
+        State::CookieWait(Some(retry)) => retry.as_mut(),
         State::CookieEchoed(echo) => &mut echo.retry,
         _ => return None,
     };

@@ -106,6 +106,79 @@ impl Endpoint {
         remotes: &[SocketAddr],
         config: &AssociationConfig,
     ) -> Result<AssociationId, ConnectError> {
+        let (mut association, first) = self.create(now, channel, remotes, config)?;
+        let retry = Box::new(Retry::start(config.rto().initial, now));
+        association.state = State::CookieWait(Some(retry));
+        association.control.send_handshake(first);
+        let id = association.id;
+        self.insert(association, None);
+        Ok(id)
+    }
+
+    /// As [`Endpoint::connect_through`], but `channel` is still being set up. Messages can be queued; no packet is sent and no timer runs
+    /// before [`Endpoint::channel_ready`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Endpoint::connect`].
+    pub fn connect_later(
+        &mut self,
+        now: Instant,
+        channel: ChannelId,
+        remotes: &[SocketAddr],
+        config: &AssociationConfig,
+    ) -> Result<AssociationId, ConnectError> {
+        let channel = Channel {
+            id: channel,
+            proven: &[],
+        };
+        let (association, _) = self.create(now, channel, remotes, config)?;
+        let id = association.id;
+        self.insert(association, None);
+        Ok(id)
+    }
+
+    /// The channel of an association that was started by [`Endpoint::connect_later`] has reached the peer at the `proven` address pairs. The
+    /// INIT is sent on the first of them.
+    pub fn channel_ready(&mut self, now: Instant, id: AssociationId, proven: &[PathAddr]) {
+        let Some(slot) = self.slots.get_mut(&id) else {
+            return;
+        };
+        let association = &mut slot.association;
+        if !matches!(association.state, State::CookieWait(None)) {
+            return;
+        }
+        let channel = Channel {
+            id: association.channel,
+            proven,
+        };
+        let (addresses, transfer) = (&mut association.addresses, &mut association.transfer);
+        let (mut pairs, mut first) = channel.paths(&addresses.local_addrs, &addresses.peer_addrs);
+        if association.config.single_homed {
+            pairs.swap(0, first.0.into());
+            pairs.truncate(1);
+            first = PathId::default();
+        }
+        let is_paired = pairs.iter().eq(transfer.paths.iter().map(|(_, path)| &path.addr));
+        if !is_paired {
+            let remotes = addresses.peer_addrs.to_vec();
+            addresses.replace_paths(transfer, &pairs, remotes, now);
+        }
+        transfer.paths.set_primary(first);
+        let retry = Retry::start(association.config.rto().initial, now);
+        association.state = State::CookieWait(Some(Box::new(retry)));
+        association.control.send_handshake(first);
+        self.touch(id);
+    }
+
+    /// An association in COOKIE-WAIT without an INIT, and the path of the INIT.
+    fn create(
+        &mut self,
+        now: Instant,
+        channel: Channel<'_>,
+        remotes: &[SocketAddr],
+        config: &AssociationConfig,
+    ) -> Result<(Association, PathId), ConnectError> {
         self.index.latest = now;
         check_remotes(remotes)?;
         if self.slots.len() >= self.config.max_associations {
@@ -147,14 +220,10 @@ impl Endpoint {
             random: self.randoms.of_tag(tag),
             secrets: self.secrets.split(),
         };
-        let retry = Box::new(Retry::start(config.rto().initial, now));
-        let mut association = Association::new(setup, State::CookieWait(retry), now);
+        let mut association = Association::new(setup, State::CookieWait(None), now);
         association.addresses.initiated_to = remotes.iter().map(SocketAddr::ip).collect();
         association.transfer.paths.set_primary(first);
-        association.control.send_handshake(first);
-        let id = association.id;
-        self.insert(association, None);
-        Ok(id)
+        Ok((association, first))
     }
 
     /// The configuration, in the same memory as that of the last call if they are equal.

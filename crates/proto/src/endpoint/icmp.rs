@@ -160,7 +160,7 @@ impl Endpoint {
         let is_left = |path| addresses.is_initiated_to(paths, path);
         if !paths.ids().any(is_left) {
             association.end(CloseReason::Refused, None);
-        } else if let State::CookieWait(retry) = &association.state {
+        } else if let State::CookieWait(Some(retry)) = &association.state {
             let next = handshake::path_of_init(addresses, paths, retry.repeated);
             association.control.send_handshake(next);
         }

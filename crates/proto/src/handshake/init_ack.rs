@@ -30,7 +30,7 @@ pub(crate) fn on_init_ack(
 ) -> Result<(), Violation> {
     //= rfc9260 3.3.3-8, 3.3.3-18, 3.3.3-22, 5.2.3-1
     // In any other state the INIT ACK is an old one and discarded (RFC 9260 §5.2.3).
-    let State::CookieWait(retry) = &association.state else {
+    let State::CookieWait(Some(retry)) = &association.state else {
         return Ok(());
     };
     let retry = **retry;

@@ -181,6 +181,6 @@ pub(crate) fn on_stale_cookie(state: &mut State, config: &AssociationConfig, now
         ..retry
     };
     again.repeat(config.rto().max, now);
-    *state = State::CookieWait(Box::new(again));
+    *state = State::CookieWait(Some(Box::new(again)));
     true
 }

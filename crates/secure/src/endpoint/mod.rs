@@ -102,6 +102,15 @@ struct Attempt {
     name: ServerName<'static>,
 }
 
+/// The server's TLS configuration with our ALPN, without session tickets and early data.
+fn as_server(given: &ServerConfig) -> Arc<ServerConfig> {
+    let mut tls = given.clone();
+    tls.alpn_protocols = vec![ALPN.to_vec()];
+    tls.send_tls13_tickets = 0;
+    tls.max_early_data_size = 0;
+    Arc::new(tls)
+}
+
 /// All connections of one host or one of its cores, as client and as server.
 pub struct Endpoint {
     config: Config,
@@ -129,15 +138,8 @@ impl Endpoint {
     /// An endpoint without connections.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        let server = config.server.as_ref().map(|given| {
-            let mut tls = ServerConfig::clone(given);
-            tls.alpn_protocols = vec![ALPN.to_vec()];
-            tls.send_tls13_tickets = 0;
-            tls.max_early_data_size = 0;
-            Arc::new(tls)
-        });
         Self {
-            server,
+            server: config.server.as_deref().map(as_server),
             cookies: CookieKey::new(&config.secret),
             resets: ResetKey::new(&config.secret),
             reset_budget: ResetBudget::default(),
@@ -151,6 +153,11 @@ impl Endpoint {
             outgoing: VecDeque::new(),
             events: VecDeque::new(),
         }
+    }
+
+    /// Accepts connections with this configuration from now on; with `None`, none. Existing ones stay.
+    pub fn set_server(&mut self, server: Option<&ServerConfig>) {
+        self.server = server.map(as_server);
     }
 
     /// Takes a datagram that arrived on the path `from`. A payload is decrypted in place.

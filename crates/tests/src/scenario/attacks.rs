@@ -564,6 +564,7 @@ fn every_test_named_in_security_md_exists() {
         "../anabranch/src",
         "../anabranch/tests",
         "../secure/src",
+        "../capi/src",
         "../capi/tests",
         "../cli/src",
         "../cli/tests",

@@ -8,9 +8,11 @@
 //! | `paths` | of paths and addresses |
 //! | `streams` | of streams and partial reliability |
 //! | `keys` | of authentication |
+//! | `encryption` | of encryption |
 //! | `status` | read only |
 
 mod association;
+mod encryption;
 mod keys;
 mod level;
 mod paths;
@@ -101,6 +103,8 @@ pub(crate) mod number {
     pub(crate) const REMOTE_UDP_ENCAPS_PORT: i32 = 132;
     /// Ours, beyond the numbers of Linux (`crates/capi/install/anabranch_sctp.h`).
     pub(crate) const ANABRANCH_POLICIES: i32 = 0x414e;
+    pub(crate) const ANABRANCH_ENCRYPTION: i32 = 0x414f;
+    pub(crate) const ANABRANCH_PEER_KEY: i32 = 0x4150;
 }
 
 /// The answer to `getsockopt` or `setsockopt`.
@@ -130,6 +134,7 @@ impl Socket {
             .or_else(|| self.path_option(name, given))
             .or_else(|| self.stream_option(name, given))
             .or_else(|| self.key_option(name, given))
+            .or_else(|| self.encryption_option(name, given))
             .or_else(|| self.status_option(name, given));
         asked.unwrap_or(Err(Errno(libc::ENOPROTOOPT))).map(Answer::Value)
     }
@@ -147,7 +152,8 @@ impl Socket {
             .set_association_option(name, value)
             .or_else(|| self.set_path_option(name, value))
             .or_else(|| self.set_stream_option(name, value))
-            .or_else(|| self.set_key_option(name, value));
+            .or_else(|| self.set_key_option(name, value))
+            .or_else(|| self.set_encryption_option(name, value));
         asked.unwrap_or(Err(Errno(libc::ENOPROTOOPT)))?;
         if let Some(hub) = self.hub().filter(|hub| hub.is_listener(self)) {
             let config = lock(&self.settings).association_config();

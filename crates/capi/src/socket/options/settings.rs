@@ -1,6 +1,7 @@
 //! Settings of a socket, which associations to come take over.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch::policy::catalog::{BurstChoice, FailoverChoice, RtoChoice};
@@ -8,6 +9,7 @@ use anabranch::policy::options::RtoParameters;
 use anabranch::{AssociationConfig, PolicyRecipe};
 
 use super::HEADERS;
+use crate::encryption::Encryption;
 use crate::environment::Environment;
 use crate::errno::Errno;
 use crate::layout::{Build, EVENTS, Fields, Info, SN_TYPE_BASE};
@@ -141,6 +143,8 @@ pub(crate) struct Settings {
     /// `SCTP_AUTO_ASCONF`.
     pub(super) auto_asconf: bool,
     pub(super) ecn: bool,
+    /// `None` in the clear.
+    pub(crate) encryption: Option<Arc<Encryption>>,
 }
 
 impl Default for Settings {
@@ -195,6 +199,7 @@ impl Settings {
             changes_addresses: is_on("add-ip"),
             auto_asconf: false,
             ecn: is_on("ecn"),
+            encryption: Environment::current().map_or(None, |environment| environment.encryption.clone()),
         }
     }
 

@@ -3,6 +3,7 @@
 //! The library is preloaded (docs/sockets.md); environment variables tell it what the options say. Where it cannot be preloaded, it is
 //! preloaded into a second run of this program, where it supervises the other one.
 
+mod encryption;
 mod library;
 mod program;
 
@@ -29,6 +30,7 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Infallible, Failure> {
     if let Some(system) = arguments.dialect {
         variables.push(("ANABRANCH_DIALECT", system.into()));
     }
+    encryption::choose(arguments.encryption, &mut variables)?;
     if let Some(file) = arguments.statistics {
         // The program may change its folder before it has the first socket.
         let file = std::path::absolute(file).map_err(Failure::usage)?;

@@ -1,5 +1,7 @@
 //! Tests of channels of the layer below SCTP: packets of one do not reach the associations of another.
 
+use core::time::Duration;
+
 use super::*;
 use crate::Channel;
 
@@ -129,20 +131,41 @@ fn between_links(ours: u8, theirs: u8) -> PathAddr {
     }
 }
 
-/// Connects through a channel that has reached the peer on `proven`. Returns the path of the INIT and all paths.
-fn connect_over(proven: &[PathAddr], config: &AssociationConfig) -> (PathAddr, Vec<PathAddr>) {
+/// The peer's two addresses.
+fn there() -> [SocketAddr; 2] {
+    [of_link(1, 2), of_link(2, 2)]
+}
+
+fn endpoint_of_two_links() -> Endpoint {
     let both = EndpointConfig {
         local: vec![of_link(1, 1), of_link(2, 1)],
         ..EndpointConfig::default()
     };
-    let mut endpoint = Endpoint::new(both, Seed(1));
-    let remotes = [of_link(1, 2), of_link(2, 2)];
+    Endpoint::new(both, Seed(1))
+}
+
+/// Connects through a channel that has reached the peer on `proven`. Returns the path of the INIT and all paths.
+fn connect_over(proven: &[PathAddr], config: &AssociationConfig) -> (PathAddr, Vec<PathAddr>) {
+    let mut endpoint = endpoint_of_two_links();
     let id = endpoint
-        .connect_through(START, channel(OURS, proven), &remotes, config)
+        .connect_through(START, channel(OURS, proven), &there(), config)
         .expect("paths to the peer");
-    let init = endpoint
-        .poll_transmit(START, &mut Vec::new(), 1)
-        .expect("an INIT");
+    begun(&mut endpoint, START, id)
+}
+
+/// As [`connect_over`]; the association was begun before its channel was.
+fn connect_before(proven: &[PathAddr]) -> (PathAddr, Vec<PathAddr>) {
+    let mut endpoint = endpoint_of_two_links();
+    let id = endpoint
+        .connect_later(START, OURS, &there(), &config())
+        .expect("paths to the peer");
+    endpoint.channel_ready(START, id, proven);
+    begun(&mut endpoint, START, id)
+}
+
+/// The path of the INIT and all paths.
+fn begun(endpoint: &mut Endpoint, now: Instant, id: AssociationId) -> (PathAddr, Vec<PathAddr>) {
+    let init = endpoint.poll_transmit(now, &mut Vec::new(), 1).expect("an INIT");
     let association = endpoint.association(id).expect("it was just begun");
     let paths = association.statistics().paths;
     let paths = paths.iter().map(|path| path.addr).collect();
@@ -165,19 +188,21 @@ fn init_leaves_on_a_proven_path_and_the_pairing_stays() {
             between_links(1, 1),
         ),
     ] {
-        assert_eq!(
-            connect_over(&proven, &config()),
-            (first, straight.clone()),
-            "{proven:?}"
-        );
+        for begun in [connect_over(&proven, &config()), connect_before(&proven)] {
+            assert_eq!(begun, (first, straight.clone()), "{proven:?}");
+        }
     }
 }
 
 #[test]
 fn paths_are_paired_through_the_proven_one_if_the_rule_has_none() {
     let crosswise = vec![between_links(1, 2), between_links(2, 1)];
-    let connected = connect_over(&[between_links(1, 2)], &config());
-    assert_eq!(connected, (between_links(1, 2), crosswise));
+    for begun in [
+        connect_over(&[between_links(1, 2)], &config()),
+        connect_before(&[between_links(1, 2)]),
+    ] {
+        assert_eq!(begun, (between_links(1, 2), crosswise.clone()));
+    }
 }
 
 #[test]
@@ -188,4 +213,28 @@ fn single_path_is_a_proven_one() {
     };
     let connected = connect_over(&[between_links(2, 2)], &single);
     assert_eq!(connected, (between_links(2, 2), vec![between_links(2, 2)]));
+}
+
+#[test]
+fn association_takes_messages_and_sends_nothing_until_its_channel_is_ready() {
+    let mut endpoint = endpoint_of_two_links();
+    let id = endpoint
+        .connect_later(START, OURS, &there(), &config())
+        .expect("paths to the peer");
+    let mut association = endpoint.association_mut(id).expect("it was just begun");
+    association
+        .send(Message::new(StreamId(0), b"early".to_vec()))
+        .expect("room in the send buffer");
+    drop(association);
+    assert_eq!(endpoint.poll_transmit(START, &mut Vec::new(), 1), None);
+    assert_eq!(endpoint.poll_timeout(), None);
+    // The first INIT has the whole timeout for its answer, however long the channel took.
+    let ready = START + Duration::from_secs(25);
+    endpoint.channel_ready(ready, id, &[between_links(2, 2)]);
+    assert_eq!(begun(&mut endpoint, ready, id).0, between_links(2, 2));
+    assert_eq!(endpoint.poll_transmit(ready, &mut Vec::new(), 1), None);
+    assert_eq!(endpoint.poll_timeout(), Some(ready + config().rto().initial));
+    // A channel is ready once.
+    endpoint.channel_ready(ready, id, &[between_links(1, 1)]);
+    assert_eq!(endpoint.poll_transmit(ready, &mut Vec::new(), 1), None);
 }
