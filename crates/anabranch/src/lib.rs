@@ -103,6 +103,8 @@ pub use incoming::Incoming;
 pub use observe::{Direction, Observer};
 #[cfg(target_os = "linux")]
 pub use runtime::InterfaceChanges;
+#[cfg(target_os = "linux")]
+pub use runtime::raw_socket;
 pub use runtime::{udp_socket, uplink_socket};
 pub use security::SEAL_OVERHEAD;
 pub use settings::{Settings, SettingsError};

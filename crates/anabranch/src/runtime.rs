@@ -4,6 +4,8 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
+#[cfg(target_os = "linux")]
+use std::net::IpAddr;
 use std::net::SocketAddr;
 #[cfg(target_os = "linux")]
 use std::os::fd::AsFd as _;
@@ -12,6 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use anabranch_io::RawSocket;
 use anabranch_io::{self as sockets, Egress, IcmpMessage, Incoming, Outgoing, Socket, Transport, UdpSocket};
 use anabranch_types::Instant;
 use tokio::io::Interest;
@@ -125,6 +129,17 @@ impl Ticks {
 /// As [`UdpSocket::bind`]; also if the runtime cannot watch one more descriptor.
 pub fn udp_socket(local: SocketAddr) -> io::Result<Arc<dyn Socket>> {
     Ok(Arc::new(Watched::new(UdpSocket::bind(local)?)?))
+}
+
+/// Opens a socket for SCTP directly over IP, as [`EndpointBuilder::local_raw`](crate::EndpointBuilder::local_raw) does, which receives packets
+/// to one SCTP port only. The endpoint should have no other port.
+///
+/// # Errors
+///
+/// As [`RawSocket::bind_port`]; also if the runtime cannot watch one more descriptor.
+#[cfg(target_os = "linux")]
+pub fn raw_socket(local: IpAddr, sctp_port: u16) -> io::Result<Arc<dyn Socket>> {
+    Ok(Arc::new(Watched::new(RawSocket::bind_port(local, sctp_port)?)?))
 }
 
 /// Opens a UDP socket at `local`, an address of one device, such that packets to `remotes` leave by that device; returns

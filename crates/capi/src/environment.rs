@@ -17,6 +17,8 @@ pub(crate) enum UdpPorts {
     Offset(u16),
     /// The same for all.
     One(u16),
+    /// None: SCTP directly over IP.
+    Raw,
 }
 
 impl UdpPorts {
@@ -32,6 +34,7 @@ impl UdpPorts {
         match self {
             Self::Offset(offset) => sctp.wrapping_add(offset),
             Self::One(port) => port,
+            Self::Raw => 0,
         }
     }
 
@@ -39,7 +42,7 @@ impl UdpPorts {
     pub(crate) const fn chosen(self, udp: u16) -> u16 {
         match self {
             Self::Offset(offset) => udp.wrapping_sub(offset),
-            Self::One(_) => udp,
+            Self::One(_) | Self::Raw => udp,
         }
     }
 }
@@ -47,7 +50,7 @@ impl UdpPorts {
 /// What the environment selects.
 #[derive(Clone, Debug)]
 pub(crate) struct Environment {
-    /// `ANABRANCH_UDP_PORT`.
+    /// `ANABRANCH_UDP_PORT` or `ANABRANCH_RAW`.
     pub(crate) ports: UdpPorts,
     /// `ANABRANCH_PROFILE`, `ANABRANCH_POLICIES` (a file) and `ANABRANCH_SET`, in this order.
     pub(crate) policies: PolicyRecipe,
@@ -81,11 +84,11 @@ impl Environment {
     }
 
     fn read(value: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
-        let ports = match value("ANABRANCH_UDP_PORT") {
-            None => UdpPorts::Offset(0),
-            Some(text) => UdpPorts::read(&text)
-                .ok_or_else(|| format!("ANABRANCH_UDP_PORT={text}: expected a port, or + and an offset"))?,
-        };
+        let ports = ports(&value)?;
+        let encryption = encryption(&value)?;
+        if ports == UdpPorts::Raw && encryption.is_some() {
+            return Err("ANABRANCH_RAW=1: encryption needs UDP".to_owned());
+        }
         let mut policies = PolicyRecipe::default();
         if let Some(name) = value("ANABRANCH_PROFILE") {
             policies =
@@ -116,8 +119,22 @@ impl Environment {
                 Some(name) => Dialect::read(&name)
                     .ok_or_else(|| format!("ANABRANCH_DIALECT={name}: expected linux or freebsd"))?,
             },
-            encryption: encryption(value)?,
+            encryption,
         })
+    }
+}
+
+/// Where SCTP ports are in UDP, unless there is none.
+fn ports(value: impl Fn(&str) -> Option<String>) -> Result<UdpPorts, String> {
+    match (value("ANABRANCH_RAW").as_deref(), value("ANABRANCH_UDP_PORT")) {
+        (None | Some("0"), None) => Ok(UdpPorts::Offset(0)),
+        (None | Some("0"), Some(text)) => UdpPorts::read(&text)
+            .ok_or_else(|| format!("ANABRANCH_UDP_PORT={text}: expected a port, or + and an offset")),
+        (Some("1"), None) => Ok(UdpPorts::Raw),
+        (Some("1"), Some(_)) => {
+            Err("ANABRANCH_RAW=1: there are no UDP ports, so unset ANABRANCH_UDP_PORT".to_owned())
+        }
+        (Some(other), _) => Err(format!("ANABRANCH_RAW={other}: expected 0 or 1")),
     }
 }
 
@@ -192,6 +209,7 @@ mod tests {
         for (name, value) in [
             ("ANABRANCH_UDP_PORT", "70000"),
             ("ANABRANCH_UDP_PORT", "0"),
+            ("ANABRANCH_RAW", "yes"),
             ("ANABRANCH_PROFILE", "quic"),
             ("ANABRANCH_POLICIES", "/missing"),
             ("ANABRANCH_SET", "path-scheduler"),

@@ -2,6 +2,7 @@
 //!
 //! SCTP port *p* is UDP port *p* of the same address. With `ANABRANCH_UDP_PORT=n`, peers are expected at UDP port *n*, and sockets
 //! that are bound to a port use UDP port *n* themselves; with `ANABRANCH_UDP_PORT=+n`, SCTP port *p* is UDP port *p + n*.
+//! With `ANABRANCH_RAW=1`, there is no UDP, and addresses below SCTP have port 0.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -13,18 +14,25 @@ use tokio::task::AbortHandle;
 use crate::encryption::Encryption;
 use crate::environment::{Environment, UdpPorts};
 use crate::errno::Errno;
-use crate::lock;
 use crate::process::Process;
 use crate::socket::{Member, Socket};
+use crate::{lock, raw};
 
 /// Where SCTP ports are in UDP. Sockets exist only in a valid environment.
 fn ports() -> UdpPorts {
     Environment::current().map_or(UdpPorts::Offset(0), |environment| environment.ports)
 }
 
+/// Whether there is no UDP.
+pub(crate) fn is_raw() -> bool {
+    ports() == UdpPorts::Raw
+}
+
 /// Where to send packets to `peer`, an address with an SCTP port: to the UDP port that the program or the environment selects.
 pub(crate) fn encapsulated(peer: SocketAddr, selected: Option<u16>) -> SocketAddr {
-    let port = selected.unwrap_or_else(|| ports().of(peer.port()));
+    let ports = ports();
+    let selected = selected.filter(|_| ports != UdpPorts::Raw);
+    let port = selected.unwrap_or_else(|| ports.of(peer.port()));
     SocketAddr::new(peer.ip(), port)
 }
 
@@ -96,13 +104,7 @@ impl Place {
             Some(first) if local.port() == 0 => first.port(),
             _ => local.port(),
         };
-        let udp = if sctp == 0 { 0 } else { ports().of(sctp) };
-        let socket = open_udp(SocketAddr::new(local.ip(), udp))?;
-        let sctp = if sctp == 0 {
-            ports().chosen(socket.local_addr().port())
-        } else {
-            sctp
-        };
+        let (socket, sctp) = open_socket(SocketAddr::new(local.ip(), sctp))?;
         self.locals.push(SocketAddr::new(local.ip(), sctp));
         self.sockets.push(socket);
         Ok(())
@@ -177,18 +179,35 @@ impl Place {
     }
 }
 
-/// How often [`open_udp`] tries.
+/// How often [`open_socket`] tries.
 const ATTEMPTS: usize = 10;
 
-/// Opens a UDP socket. That of an endpoint which has just ended is closed in one of the driver's next turns.
-fn open_udp(local: SocketAddr) -> Result<Arc<dyn io::Socket>, Errno> {
+/// Opens a socket for an SCTP port, 0 for a free one; returns the port. That of an endpoint which has just ended is closed in one of the
+/// driver's next turns.
+fn open_socket(local: SocketAddr) -> Result<(Arc<dyn io::Socket>, u16), Errno> {
     for _ in 1..ATTEMPTS {
-        match udp_socket(local).map_err(Errno::from) {
+        match try_open(local) {
             Err(Errno(libc::EADDRINUSE)) => Process::current().await_turn()?,
             opened => return opened,
         }
     }
-    Ok(udp_socket(local)?)
+    try_open(local)
+}
+
+fn try_open(local: SocketAddr) -> Result<(Arc<dyn io::Socket>, u16), Errno> {
+    let ports = ports();
+    if ports == UdpPorts::Raw {
+        return raw::open(local);
+    }
+    let sctp = local.port();
+    let udp = if sctp == 0 { 0 } else { ports.of(sctp) };
+    let socket = udp_socket(SocketAddr::new(local.ip(), udp))?;
+    let sctp = if sctp == 0 {
+        ports.chosen(socket.local_addr().port())
+    } else {
+        sctp
+    };
+    Ok((socket, sctp))
 }
 
 impl Process {
@@ -236,7 +255,11 @@ impl Hub {
             return Ok(departing);
         }
         let _context = Process::current().runtime()?.enter();
-        let added = self.endpoint.add_local(encapsulated(sctp, None))?;
+        let added = if is_raw() {
+            self.endpoint.add_socket(raw::open(sctp)?.0)
+        } else {
+            self.endpoint.add_local(encapsulated(sctp, None))?
+        };
         lock(&self.locals).push(sctp);
         Ok(added)
     }

@@ -15,6 +15,7 @@
 //! | `dialect` | what Linux and FreeBSD do where the standard leaves it open |
 //! | `statistics` | what associations did, as lines of JSON |
 //! | `hub` | endpoints, their addresses and ports |
+//! | `raw` | SCTP without UDP |
 //! | `mirror` | the socket pair |
 //! | `socket` | a socket and its associations: setup, transfer, options, notifications |
 //! | `ancillary` | what passes beside messages |
@@ -44,6 +45,7 @@ mod hub;
 mod layout;
 mod mirror;
 mod process;
+mod raw;
 mod socket;
 mod statistics;
 mod supervise;

@@ -5,6 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use anabranch_types::PathAddr;
+#[cfg(target_os = "linux")]
+use socket2::SockFilter;
 use socket2::{Protocol, Type};
 
 use crate::datagram::{Incoming, Outgoing};
@@ -37,6 +39,52 @@ impl RawSocket {
         let kernel = Kernel::bind(Type::RAW, protocol, SocketAddr::new(local, 0)).map_err(explain)?;
         Ok(Self(kernel.without_port()))
     }
+
+    /// As [`bind`](Self::bind), for packets to one SCTP port only: the kernel drops all others, so that several programs of a host, each with
+    /// its ports, do not answer each other's packets.
+    ///
+    /// # Errors
+    ///
+    /// As [`bind`](Self::bind).
+    #[cfg(target_os = "linux")]
+    pub fn bind_port(local: IpAddr, port: u16) -> io::Result<Self> {
+        let filter = port_filter(local.is_ipv4(), port);
+        let protocol = Protocol::from(i32::from(PROTOCOL_NUMBER));
+        let local = SocketAddr::new(local, 0);
+        let kernel = Kernel::bind_by(Type::RAW, protocol, local, |socket| socket.attach_filter(&filter));
+        let kernel = kernel.map_err(explain)?;
+        // What arrived before the filter was attached may be another program's.
+        let mut others = [Incoming::new()];
+        while kernel.try_receive(&mut others, no_header).is_ok() {}
+        Ok(Self(kernel.without_port()))
+    }
+}
+
+/// A filter (classic BPF) that passes packets to an SCTP port. Raw sockets see packets of IPv4 with their IP header, others without.
+#[cfg(target_os = "linux")]
+fn port_filter(is_v4: bool, port: u16) -> Vec<SockFilter> {
+    // Of the instruction set of the kernel (linux/filter.h).
+    const LOAD_HEADER_LENGTH: u16 = 0xb1;
+    const LOAD_HALF_BEHIND: u16 = 0x48;
+    const LOAD_HALF_AT: u16 = 0x28;
+    const JUMP_IF_EQUAL: u16 = 0x15;
+    const RETURN: u16 = 0x06;
+    let code = |code, (jt, jf), k| SockFilter::new(code, jt, jf, k);
+    // RFC 9260 §3.1: the destination port is the second field.
+    let load = if is_v4 {
+        vec![
+            code(LOAD_HEADER_LENGTH, (0, 0), 0),
+            code(LOAD_HALF_BEHIND, (0, 0), 2),
+        ]
+    } else {
+        vec![code(LOAD_HALF_AT, (0, 0), 2)]
+    };
+    let decide = [
+        code(JUMP_IF_EQUAL, (0, 1), port.into()),
+        code(RETURN, (0, 0), u32::MAX),
+        code(RETURN, (0, 0), 0),
+    ];
+    load.into_iter().chain(decide).collect()
 }
 
 fn explain(error: io::Error) -> io::Error {

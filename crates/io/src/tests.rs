@@ -166,6 +166,30 @@ fn raw_packets_arrive_or_the_error_names_the_privilege() {
     }
 }
 
+/// Needs root, as all raw sockets do.
+#[cfg(target_os = "linux")]
+#[test]
+fn raw_socket_of_a_port_receives_packets_to_that_port_only() {
+    for address in ["127.0.9.4", "::1"] {
+        let address: IpAddr = address.parse().unwrap();
+        let Ok(socket) = RawSocket::bind_port(address, 0x1389) else {
+            assert!(std::env::var_os("CI").is_none(), "raw sockets need root");
+            return;
+        };
+        let to_another = b"\x13\x89\x13\x88tag.sum.";
+        let to_it = b"\x13\x88\x13\x89tag.sum.";
+        send(&socket, path(&socket, &socket), to_another, None);
+        send(&socket, path(&socket, &socket), to_it, None);
+        let received = receive(&socket, 1);
+        assert_eq!(
+            received,
+            [(path(&socket, &socket), Ecn::Capable0, to_it.to_vec())]
+        );
+        let none = socket.try_receive(&mut [Incoming::new()]).unwrap_err();
+        assert_eq!(none.kind(), io::ErrorKind::WouldBlock);
+    }
+}
+
 /// The first ICMP message that arrives at `socket`.
 fn icmp_of(socket: &UdpSocket) -> IcmpMessage {
     let message = std::iter::repeat_with(|| socket.take_icmp().unwrap());

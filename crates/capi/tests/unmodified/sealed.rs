@@ -1,7 +1,7 @@
-//! Encrypted associations of programs that are not changed.
+//! What programs that are not changed send: encrypted, and without UDP.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anabranch::PrivateKey;
@@ -17,37 +17,30 @@ fn key(folder: &Path, name: &str) -> PrivateKey {
     key
 }
 
-/// What is on the way while socat copies a file again and again. `encrypt` changes both programs, and tells the other key.
-fn captured(folder: &Path, encrypt: impl Fn(&mut Command, &str)) -> Vec<u8> {
+/// What is on the way while socat copies a file again and again: packets that pass a filter. `change` changes both programs, `server` and
+/// `client`.
+fn captured(folder: &Path, filter: &str, change: impl Fn(&mut Command, &str)) -> PathBuf {
     let (from, capture) = (folder.join("from"), folder.join("capture"));
     fs::write(&from, LINE.repeat(10_000)).unwrap();
     let port = port();
     let mut tshark = Command::new("tshark");
-    tshark.args([
-        "-q",
-        "-i",
-        "lo",
-        "-c",
-        "30",
-        "-f",
-        &format!("udp port {port}"),
-        "-w",
-    ]);
+    let filter = format!("{filter} port {port}");
+    tshark.args(["-q", "-i", "lo", "-c", "30", "-f", &filter, "-w"]);
     let mut tshark = tshark.arg(&capture).spawn().unwrap();
     let listen = format!("SCTP-LISTEN:{port},bind=127.0.0.1,fork");
     let mut serving = program("socat", ["-u", &listen, "OPEN:/dev/null"]);
-    encrypt(&mut serving, "server");
+    change(&mut serving, "server");
     let server = Running::serve(&mut serving, &port);
     while tshark.try_wait().unwrap().is_none() {
         let open = format!("OPEN:{}", from.display());
         // The server may not listen yet.
         let connect = format!("SCTP:127.0.0.1:{port},retry=20,interval=0.05");
         let mut client = program("socat", ["-u", &open, &connect]);
-        encrypt(&mut client, "client");
+        change(&mut client, "client");
         run(&mut client);
     }
     server.interrupt();
-    fs::read(&capture).unwrap()
+    capture
 }
 
 /// Needs root, to capture packets.
@@ -62,15 +55,34 @@ fn nothing_of_encrypted_programs_is_readable_on_the_way() {
         let part = &LINE.as_bytes()[..20];
         capture.windows(part.len()).any(|bytes| bytes == part)
     };
-    let clear = captured(folder.path(), |_, _| {});
-    assert!(is_readable(&clear));
-    let sealed = captured(folder.path(), |command, name| {
+    let clear = captured(folder.path(), "udp", |_, _| {});
+    assert!(is_readable(&fs::read(clear).unwrap()));
+    let sealed = captured(folder.path(), "udp", |command, name| {
         let other = keys.iter().find(|(other, _)| *other != name);
         let trusted = other.map(|(_, key)| key.public_key().to_string()).unwrap();
         command.env("ANABRANCH_KEY", folder.path().join(name));
         command.env("ANABRANCH_TRUST", trusted);
     });
+    let sealed = fs::read(sealed).unwrap();
     assert!(!is_readable(&sealed) && sealed.len() > 30 * 60);
+}
+
+/// Needs root, for raw sockets and to capture packets, and a kernel without SCTP.
+#[test]
+fn programs_talk_directly_over_ip() {
+    if !has("/usr/bin/tshark") || !has("/usr/bin/socat") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let capture = captured(folder.path(), "sctp", |command, _| {
+        command.env("ANABRANCH_RAW", "1");
+    });
+    let mut tshark = Command::new("tshark");
+    tshark.args(["-T", "fields", "-e", "ip.proto", "-Y", "sctp.data_tsn", "-r"]);
+    let shown = tshark.arg(&capture).output().unwrap();
+    let lines = String::from_utf8(shown.stdout).unwrap();
+    let is_sctp = |line: &str| line == "132";
+    assert!(lines.lines().count() > 5 && lines.lines().all(is_sctp), "{lines}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ Examples:
           prints the key of this host; then, on the client, which prints its own:
   anabranch run --encrypt --trust AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8= -- iperf3 --sctp --client 192.0.2.1
 
-SCTP packets are sent in UDP, in the clear unless --encrypt, --key or --encryption is given. SCTP port p is UDP port p, unless --udp-port says otherwise.
+SCTP packets are sent in UDP (without it by --raw), in the clear unless --encrypt, --key or --encryption is given. SCTP port p is UDP port p, unless --udp-port says otherwise.
 A library is preloaded into programs that are linked dynamically against glibc. System calls of others (static programs, those in Go)
 are answered by a second process, by seccomp user notification. docs/sockets.md lists programs that work.
 Exit codes: those of PROGRAM; 2 invalid arguments, 126 PROGRAM cannot be run with these sockets, 127 PROGRAM is not found.";
@@ -35,6 +35,11 @@ pub(crate) struct RunArguments {
     /// UDP port of all peers and of sockets that are bound to a port, or what to add to SCTP ports [default: +0]
     #[arg(long, value_name = "PORT|+N", value_parser = parse_udp_port)]
     pub(crate) udp_port: Option<String>,
+
+    /// SCTP directly over IP (protocol 132) instead of in UDP, as kernels speak it; needs the capability CAP_NET_RAW, and no SCTP in the
+    /// kernel of this host
+    #[arg(long, conflicts_with_all = ["udp_port", "encrypt", "key", "encryption"])]
+    pub(crate) raw: bool,
 
     #[command(flatten)]
     pub(crate) choices: Choices,

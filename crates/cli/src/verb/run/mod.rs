@@ -27,6 +27,9 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Infallible, Failure> {
     if let Some(port) = arguments.udp_port {
         variables.push(("ANABRANCH_UDP_PORT", port.into()));
     }
+    if arguments.raw {
+        variables.push(("ANABRANCH_RAW", "1".into()));
+    }
     if let Some(system) = arguments.dialect {
         variables.push(("ANABRANCH_DIALECT", system.into()));
     }
