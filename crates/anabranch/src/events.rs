@@ -1,6 +1,6 @@
 //! Events of an association: path changes, and what the peer did.
 
-use anabranch_proto::{CloseReason, Event, PathEvent, Reconfiguration};
+use anabranch_proto::{CloseReason, Event, PathEvent, Reconfiguration, ReportedError};
 use anabranch_types::{MessageId, StreamId};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -60,7 +60,7 @@ pub enum AssociationEvent {
     /// The peer sends nothing more and waits for our shutdown.
     PeerShutdown,
     /// The peer reported an error (RFC 9260 §3.3.10).
-    PeerError(String),
+    PeerError(ReportedError),
     /// The association has ended.
     Closed(CloseReason),
 }

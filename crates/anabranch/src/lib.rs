@@ -80,7 +80,7 @@ pub use anabranch_proto::{
     Abandonments, AddressError, AssociationConfig, AssociationStatistics, BufferError, CloseReason,
     EndpointConfig, ErrorDetection, Extent, KeyError, Message, MessagePart, OwnPolicies, PacketCounts,
     PathChange, PathCounters, PathEvent, PathStatistics, ProtocolParameters, ReceivedMessage,
-    Reconfiguration, ReconfigurationError, Reliability, SendQueue, SourcePrefix,
+    Reconfiguration, ReconfigurationError, Reliability, ReportedError, SendQueue, SourcePrefix,
 };
 pub use anabranch_secure::{
     ExporterSecret, HandshakeError, KeyParseError, PeerInfo, PrivateKey, PublicKey, rustls,

@@ -56,7 +56,7 @@ mod on {
                     Event::Restarted { undelivered } => {
                         tracing::warn!(association, undelivered, "restarted");
                     }
-                    Event::PeerError(error) => tracing::warn!(association, error, "peer error"),
+                    Event::PeerError(error) => tracing::warn!(association, %error, "peer error"),
                     event => tracing::debug!(association, ?event, "event"),
                 }
             }

@@ -45,7 +45,7 @@ mod violation;
 pub use address::AddressError;
 pub use association::{
     Association, AssociationStatistics, AuthenticationKeys, BufferError, CloseReason, Event,
-    ProtocolParameters, SackWork, SendQueue,
+    ProtocolParameters, ReportedError, SackWork, SendQueue,
 };
 pub use auth::KeyError;
 pub use config::{

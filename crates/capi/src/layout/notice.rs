@@ -86,9 +86,9 @@ pub(crate) fn address_change(id: i32, address: &[u8], state: AddressState) -> Ve
     notice(kind::PEER_ADDR_CHANGE, 0, rest.i32(id))
 }
 
-/// `struct sctp_remote_error`. The core reports the cause as text, which is the data, and no code.
-pub(crate) fn remote_error(id: i32, text: &str) -> Vec<u8> {
-    let rest = Build::new().u16(0).pad(4).i32(id).bytes(text.as_bytes());
+/// `struct sctp_remote_error`: the code in network byte order, and the value of the cause, as on Linux without its header.
+pub(crate) fn remote_error(id: i32, code: u16, value: &[u8]) -> Vec<u8> {
+    let rest = Build::new().u16(code.to_be()).pad(4).i32(id).bytes(value);
     notice(kind::REMOTE_ERROR, 0, rest)
 }
 
@@ -196,7 +196,7 @@ mod tests {
         for (notice, length) in [
             (assoc_change(3, AssocState::CommUp, (1, 2)), 20),
             (address_change(3, &[0; 16], AddressState::Available), 148),
-            (remote_error(3, "text"), 16 + 4),
+            (remote_error(3, 13, &[1; 4]), 16 + 4),
             (send_failed(3, &failure), 48 + 4),
             (send_failed_event(3, &failure), 32 + 4),
             (shutdown_event(3), 12),

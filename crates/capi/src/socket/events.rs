@@ -102,8 +102,10 @@ impl Member {
                     layout::auth_key(id, key, KeyChange::Free)
                 });
             }
-            AssociationEvent::PeerError(text) => {
-                self.notify(kind::REMOTE_ERROR, |id| layout::remote_error(id, &text));
+            AssociationEvent::PeerError(error) => {
+                self.notify(kind::REMOTE_ERROR, |id| {
+                    layout::remote_error(id, error.code, &error.value)
+                });
             }
             AssociationEvent::Reconfigured { change, accepted } => self.on_reconfigured(&change, accepted),
             AssociationEvent::InboundReset { streams } => self.on_reset(true, Outcome::Done, &streams),

@@ -5,7 +5,7 @@ use core::net::SocketAddr;
 use anabranch_types::{AddressScope, Instant};
 use anabranch_wire::AsconfAck;
 
-use super::{Association, Control, Event, State};
+use super::{Association, Control, Event, ReportedError, State};
 use crate::address::{AddressError, Addresses, Request};
 use crate::path::PathIds;
 use crate::transfer::Transfer;
@@ -109,7 +109,8 @@ impl Association {
             tried.for_each(|path| self.transfer.send_heartbeat(path, now));
         }
         for refusal in self.addresses.settle(acknowledged, chunk) {
-            self.events.push(Event::PeerError(refusal));
+            self.events
+                .push(Event::PeerError(ReportedError::refusal(refusal)));
         }
         let effects = self.addresses.follow(&mut self.transfer, now);
         self.apply(effects);

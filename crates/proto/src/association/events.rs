@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use anabranch_types::{MessageId, StreamId};
 use thiserror::Error;
 
-use super::Association;
+use super::{Association, ReportedError};
 use crate::on_demand::{Idle, OnDemand};
 use crate::path::PathEvent;
 use crate::reconfig::{Reconfiguration, may_join};
@@ -86,7 +86,7 @@ pub enum Event {
     /// The peer has started a shutdown and will send no more messages.
     PeerShutdown,
     /// The peer reported an error (RFC 9260 §3.3.10).
-    PeerError(String),
+    PeerError(ReportedError),
     /// The association has ended.
     Closed(CloseReason),
 }

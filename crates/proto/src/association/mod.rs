@@ -50,6 +50,7 @@ pub(crate) use events::{Events, Introduced};
 pub use keys::AuthenticationKeys;
 pub use parameters::ProtocolParameters;
 pub(crate) use peer_error::PeerError;
+pub use peer_error::ReportedError;
 pub(crate) use state::{Guard, Retry, State, T2};
 pub(crate) use statistics::Counters;
 pub use statistics::{AssociationStatistics, SackWork};

@@ -1,10 +1,47 @@
-//! Errors reported by the peer (RFC 9260 §3.3.10) as text of limited length for the application.
+//! Errors reported by the peer (RFC 9260 §3.3.10) for the application, of limited length.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt::{self, Write as _};
 
-/// Maximum length of the text in bytes. An ERROR may quote 60 KB, and a thousand events may be queued.
+/// Maximum length of the text, and of the value, in bytes. An ERROR may quote 60 KB, and a thousand events may be queued.
 const MAX_LENGTH: usize = 256;
+
+/// An error that the peer has reported (RFC 9260 §3.3.10; `SCTP_REMOTE_ERROR` in RFC 6458 §6.1.3).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReportedError {
+    /// Cause code, as IANA assigns them; 0 if the peer has refused a change of addresses.
+    pub code: u16,
+    /// The value of the cause as it arrived, at most its first 256 bytes.
+    pub value: Vec<u8>,
+    /// The cause for people, at most 256 bytes.
+    pub text: String,
+}
+
+impl ReportedError {
+    pub(crate) fn of(code: u16, value: &[u8], cause: &impl fmt::Display) -> Self {
+        Self {
+            code,
+            value: value[..value.len().min(MAX_LENGTH)].to_vec(),
+            text: PeerError::of(cause),
+        }
+    }
+
+    /// The peer has refused a request.
+    pub(crate) const fn refusal(text: String) -> Self {
+        Self {
+            code: 0,
+            value: Vec::new(),
+            text,
+        }
+    }
+}
+
+impl fmt::Display for ReportedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
 
 /// The causes of an ERROR or ABORT chunk as text, truncated if it is too long.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use anabranch_wire::{Cause, CauseWriter, Chunk, Chunks, ErrorChunk, Packet, RawC
 
 use super::guard::{Admission, Guard};
 use crate::association::{
-    Association, CloseReason, Control, Event, Events, Introduced, PeerError, State, close,
+    Association, CloseReason, Control, Event, Events, Introduced, ReportedError, State, close,
 };
 use crate::auth::Authentication;
 use crate::extensions::Extensions;
@@ -290,8 +290,8 @@ fn on_data(
 //= rfc9260 5.2.6-1, 5.2.6-2
 /// Handles an ERROR chunk (RFC 9260 §3.3.10).
 fn on_error(association: &mut Association, now: Instant, chunk: &ErrorChunk<'_>) {
-    for cause in chunk.causes.iter().flatten().take(MAX_CAUSES) {
-        let Ok(cause) = cause.decode() else { return };
+    for raw in chunk.causes.iter().flatten().take(MAX_CAUSES) {
+        let Ok(cause) = raw.decode() else { return };
         let waiting = matches!(association.state, State::CookieEchoed(..));
         if matches!(cause, Cause::StaleCookie { .. }) && waiting {
             if handshake::on_stale_cookie(&mut association.state, &association.config, now) {
@@ -307,7 +307,8 @@ fn on_error(association: &mut Association, now: Instant, chunk: &ErrorChunk<'_>)
         if let Cause::UnrecognizedChunk(chunk) = cause {
             association.addresses.on_unrecognized(chunk);
         }
-        association.events.push(Event::PeerError(PeerError::of(&cause)));
+        let error = ReportedError::of(raw.kind, raw.value, &cause);
+        association.events.push(Event::PeerError(error));
     }
 }
 

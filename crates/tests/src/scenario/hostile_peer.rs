@@ -637,7 +637,8 @@ mod association {
         let [Event::PeerError(error)] = forger.events() else {
             panic!("{:?}", forger.events().len())
         };
-        assert!(error.starts_with("protocol violation") && error.len() == 256);
+        assert!(error.text.starts_with("protocol violation") && error.text.len() == 256);
+        assert_eq!((error.code, &error.value[..]), (13, &[7; 256][..]));
         let abort = OutboundAbort {
             tag_reflected: false,
             causes: causes(),
