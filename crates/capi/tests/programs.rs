@@ -249,6 +249,11 @@ fn abandoned_message_is_cut_off() {
 }
 
 #[test]
+fn streams_of_an_association_are_mapped_to_paths_and_its_queue_is_told() {
+    case("options", "mapped");
+}
+
+#[test]
 fn policies_are_selected_by_a_socket_option() {
     case("options", "policies");
 }

@@ -124,6 +124,8 @@ pub struct AssociationConfig {
     /// parts only if the buffer is full and nothing else in it can be delivered. Default 1 MiB, a quarter of the default receive
     /// buffer: the window stays open while a long message begins.
     pub partial_delivery_point: usize,
+    /// The most bytes of a message in one chunk (`SCTP_MAXSEG` in RFC 6458 §8.1.16); `None` if paths alone limit it. Default `None`.
+    pub max_fragment: Option<u16>,
     /// Requested number of outbound streams. Default 1,024.
     pub outbound_streams: u16,
     /// Maximum number of inbound streams. Default 65,535.
@@ -338,6 +340,7 @@ impl Default for AssociationConfig {
             receive_buffer: 4 << 20,
             max_message: usize::MAX,
             partial_delivery_point: 1 << 20,
+            max_fragment: None,
             outbound_streams: 1_024,
             max_inbound_streams: u16::MAX,
             single_homed: false,

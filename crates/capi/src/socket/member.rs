@@ -192,7 +192,9 @@ impl Member {
     pub(super) fn largest_unfragmented(&self) -> usize {
         let paths = self.association.statistics().paths;
         let primary = paths.iter().find(|path| path.primary).or_else(|| paths.first());
-        primary.map_or(usize::MAX, |path| path.mtu.saturating_sub(HEADERS).into())
+        let of_path = primary.map_or(usize::MAX, |path| path.mtu.saturating_sub(HEADERS).into());
+        let of_program = lock(&self.settings).max_fragment();
+        of_program.map_or(of_path, |bytes| of_path.min(bytes.into()))
     }
 
     /// Data was sent or received.

@@ -83,7 +83,7 @@ static void kept(void) {
   struct sctp_udpencaps udp = {.sue_port = htons(9899)}, udp_read = {0};
   CHECK(SET(fd, SCTP_REMOTE_UDP_ENCAPS_PORT, udp) == 0 && GET(fd, SCTP_REMOTE_UDP_ENCAPS_PORT, udp_read) == 0);
   CHECK(udp_read.sue_port == htons(9899));
-  int values[] = {SCTP_MAXSEG, SCTP_CONTEXT, SCTP_PR_SUPPORTED, SCTP_RECONFIG_SUPPORTED, SCTP_ENABLE_STREAM_RESET,
+  int values[] = {SCTP_CONTEXT, SCTP_PR_SUPPORTED, SCTP_RECONFIG_SUPPORTED, SCTP_ENABLE_STREAM_RESET,
                   SCTP_STREAM_SCHEDULER, SCTP_INTERLEAVING_SUPPORTED, SCTP_ASCONF_SUPPORTED, SCTP_ECN_SUPPORTED,
                   SCTP_EXPOSE_POTENTIALLY_FAILED_STATE, SCTP_MAX_BURST};
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
@@ -91,6 +91,10 @@ static void kept(void) {
     CHECK(SET(fd, values[i], value) == 0 && GET(fd, values[i], read) == 0 && read.assoc_value == 1);
     CHECK(SET(many, values[i], value) == 0);
   }
+  struct sctp_assoc_value longest = {.assoc_value = 1000}, longest_read = {0};
+  CHECK(SET(fd, SCTP_MAXSEG, longest) == 0 && GET(fd, SCTP_MAXSEG, longest_read) == 0 && longest_read.assoc_value == 1000);
+  longest.assoc_value = 10;
+  FAILS(SET(fd, SCTP_MAXSEG, longest), EINVAL);
   struct sctp_assoc_value burst = {.assoc_value = 10001};
   FAILS(SET(fd, SCTP_MAX_BURST, burst), EINVAL);
   burst.assoc_value = 0;
@@ -156,6 +160,35 @@ static void policies(void) {
   FAILS(setsockopt(client, IPPROTO_SCTP, SCTP_ANABRANCH_POLICIES, wanted, strlen(wanted)), ENOPROTOOPT);
 }
 
+/* Scheduling policies change while an association exists, and the sender queue is told by stream. */
+static void mapped(void) {
+  static char buffer[100000];
+  const char *wanted = "stream-scheduler=fixed-map stream-scheduler.map=0,0";
+  union {
+    struct sctp_sndqueueinfo queue;
+    uint32_t words[4 + 10];
+  } all = {{0}}, some = {{0}};
+  int client, server;
+  pair(&client, &server);
+  CHECK(GET(client, SCTP_SQINFO, all) == 0 && all.queue.sq_total_queued == 0 && all.queue.sq_number_of_streams == 10);
+  CHECK(setsockopt(client, IPPROTO_SCTP, SCTP_ANABRANCH_POLICIES, wanted, strlen(wanted)) == 0);
+  char now[4096];
+  CHECK(GET(client, SCTP_ANABRANCH_POLICIES, now) == 0 && strstr(now, "stream-scheduler=fixed-map") && strstr(now, "stream-scheduler.map=0,0"));
+  /* Congestion control cannot change any more. */
+  FAILS(setsockopt(client, IPPROTO_SCTP, SCTP_ANABRANCH_POLICIES, "cc=lia", 6), ENOPROTOOPT);
+  /* The peer does not read, so that much is not sent. */
+  CHECK(fcntl(client, F_SETFL, O_NONBLOCK) == 0);
+  for (int i = 0; i < 200 && sctp_sendmsg(client, buffer, sizeof buffer, NULL, 0, 0, 0, i % 2 * 3, 0, 0) > 0; i++) continue;
+  CHECK(GET(client, SCTP_SQINFO, all) == 0 && all.queue.sq_total_queued > 0 && all.queue.sq_total_queued <= all.queue.sq_queue_limit);
+  CHECK(all.words[4 + 0] + all.words[4 + 3] > 0 && all.words[4 + 1] == 0);
+  CHECK(all.words[4 + 0] + all.words[4 + 3] <= all.queue.sq_total_queued);
+  /* As many streams as there is room for. */
+  socklen_t length = 16 + 2 * 4;
+  CHECK(getsockopt(client, IPPROTO_SCTP, SCTP_SQINFO, &some, &length) == 0 && length == 24 && some.queue.sq_number_of_streams == 2);
+  length = 12;
+  FAILS(getsockopt(client, IPPROTO_SCTP, SCTP_SQINFO, &some, &length), EINVAL);
+}
+
 /* Options of an association that exists. */
 static void present(void) {
   int client, server;
@@ -189,7 +222,14 @@ static void present(void) {
   path.spp_pathmtu = 1000, path.spp_flags = SPP_PMTUD_DISABLE;
   FAILS(SET(client, SCTP_PEER_ADDR_PARAMS, path), ENOPROTOOPT);
   struct sctp_assoc_value fragments = {.assoc_value = 1000};
-  FAILS(SET(client, SCTP_MAXSEG, fragments), ENOPROTOOPT);
+  CHECK(SET(client, SCTP_MAXSEG, fragments) == 0 && GET(client, SCTP_MAXSEG, fragments) == 0 && fragments.assoc_value == 1000);
+  fragments.assoc_value = 0;
+  CHECK(SET(client, SCTP_MAXSEG, fragments) == 0);
+  int whole = 5000;
+  CHECK(SET(server, SCTP_PARTIAL_DELIVERY_POINT, whole) == 0 && GET(server, SCTP_PARTIAL_DELIVERY_POINT, whole) == 0 && whole == 5000);
+  struct sctp_assoc_value scheduler = {.assoc_value = SCTP_SS_PRIO};
+  CHECK(SET(client, SCTP_STREAM_SCHEDULER, scheduler) == 0 && GET(client, SCTP_STREAM_SCHEDULER, scheduler) == 0);
+  CHECK(scheduler.assoc_value == SCTP_SS_PRIO);
   struct sctp_assoc_stats counts = {0};
   CHECK(send(client, "x", 1, 0) == 1 && GET(client, SCTP_GET_ASSOC_STATS, counts) == 0 && counts.sas_opackets >= 2);
   struct sctp_prstatus abandoned = {.sprstat_policy = 0x80};
@@ -603,6 +643,6 @@ int main(int count, char **arguments) {
   const struct test_case cases[] = {{"kept", kept}, {"present", present}, {"told", told}, {"failed", failed}, {"next", next},
                                     {"multihomed", multihomed}, {"heartbeats", heartbeats}, {"keys", keys}, {"unbound", unbound}, {"departing", departing},
                                     {"version6", version6}, {"functions", functions},
-                                    {"policies", policies}, {"cutoff", cutoff}, {0}};
+                                    {"policies", policies}, {"mapped", mapped}, {"cutoff", cutoff}, {0}};
   return run_case(count, arguments, cases);
 }

@@ -2,7 +2,9 @@
 
 use alloc::sync::Arc;
 
-use anabranch_policy::catalog::{AckChoice, BurstChoice, FailoverChoice, PolicyChoice as _, RtoChoice};
+use anabranch_policy::catalog::{
+    AckChoice, BurstChoice, FailoverChoice, PolicyChoice as _, RtoChoice, StreamSchedulerChoice,
+};
 use anabranch_policy::options::RtoParameters;
 
 use super::Association;
@@ -23,6 +25,12 @@ pub struct ProtocolParameters {
     pub ack: AckChoice,
     /// How many packets may be sent at once (`SCTP_MAX_BURST`).
     pub burst: BurstChoice,
+    /// Which stream sends next (`SCTP_STREAM_SCHEDULER`).
+    pub stream_scheduler: StreamSchedulerChoice,
+    /// [`AssociationConfig::max_fragment`] (`SCTP_MAXSEG`).
+    pub max_fragment: Option<u16>,
+    /// [`AssociationConfig::partial_delivery_point`] (`SCTP_PARTIAL_DELIVERY_POINT`).
+    pub partial_delivery_point: usize,
 }
 
 impl ProtocolParameters {
@@ -35,7 +43,29 @@ impl ProtocolParameters {
             failover: config.policies.failover,
             ack: config.policies.ack,
             burst: config.policies.burst,
+            stream_scheduler: config.policies.stream_scheduler,
+            max_fragment: config.max_fragment,
+            partial_delivery_point: config.partial_delivery_point,
         }
+    }
+
+    /// Whether a configuration becomes another one by these parameters alone.
+    #[must_use]
+    pub fn explain(&self, before: &AssociationConfig, after: &AssociationConfig) -> bool {
+        let mut changed = before.clone();
+        self.apply(&mut changed);
+        changed == *after
+    }
+
+    fn apply(&self, config: &mut AssociationConfig) {
+        config.policies.rto = RtoChoice::Rfc9260(self.rto);
+        config.max_retransmits = self.max_retransmits;
+        config.policies.failover = self.failover;
+        config.policies.ack = self.ack;
+        config.policies.burst = self.burst;
+        config.policies.stream_scheduler = self.stream_scheduler;
+        config.max_fragment = self.max_fragment;
+        config.partial_delivery_point = self.partial_delivery_point;
     }
 }
 
@@ -49,7 +79,8 @@ impl Association {
 
 impl AssociationMut<'_> {
     /// Changes protocol parameters. Timers that run keep their time: a new heartbeat interval holds after the next heartbeat, new
-    /// bounds of the RTO for the next timeout. A policy whose choice changes is replaced, one of
+    /// bounds of the RTO for the next timeout. Queued messages are sent by the new stream scheduler, in new fragments; what was sent is not
+    /// cut anew. A message of which parts arrived is delivered by the new point from its next part on. A policy whose choice changes is replaced, one of
     /// [`AssociationConfig::own_policies`] too.
     pub fn set_protocol_parameters(&mut self, parameters: &ProtocolParameters) {
         let Association { config, transfer, .. } = &mut **self;
@@ -62,11 +93,7 @@ impl AssociationMut<'_> {
 fn change(config: &mut Arc<AssociationConfig>, transfer: &mut Transfer, parameters: &ProtocolParameters) {
     let before = ProtocolParameters::of(config);
     let mut changed = AssociationConfig::clone(config);
-    changed.policies.rto = RtoChoice::Rfc9260(parameters.rto);
-    changed.max_retransmits = parameters.max_retransmits;
-    changed.policies.failover = parameters.failover;
-    changed.policies.ack = parameters.ack;
-    changed.policies.burst = parameters.burst;
+    parameters.apply(&mut changed);
     *config = Arc::new(changed);
     let policies = &mut transfer.policies;
     if parameters.failover != before.failover {
@@ -78,6 +105,16 @@ fn change(config: &mut Arc<AssociationConfig>, transfer: &mut Transfer, paramete
     // A congestion control that measures rates needs pacing.
     if parameters.burst != before.burst && !policies.congestion.may_measure_rates() {
         policies.burst = parameters.burst.build();
+    }
+    if parameters.stream_scheduler != before.stream_scheduler {
+        policies.stream_scheduler = parameters.stream_scheduler.build();
+        transfer.sender.tell_ready(&mut *policies.stream_scheduler);
+    }
+    if parameters.partial_delivery_point != before.partial_delivery_point {
+        let whole = config.longest_whole();
+        transfer
+            .receiver
+            .resize(config.receive_buffer, config.max_message, whole);
     }
     transfer.configure(Arc::clone(config));
 }

@@ -136,7 +136,7 @@ impl Receiver {
     }
 
     /// Sets the size of the buffer to `buffer` bytes, the maximum message length to `longest`, and the length above which a message
-    /// is delivered in parts to `whole`, which may not decrease. A larger window is advertised at once.
+    /// is delivered in parts to `whole`. A larger window is advertised at once.
     pub(crate) fn resize(&mut self, buffer: u64, longest: usize, whole: usize) {
         let before = self.window.offer();
         self.tracker.resize(buffer);

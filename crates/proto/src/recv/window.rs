@@ -67,12 +67,12 @@ impl Window {
     }
 
     //= rfc9260 3.3.2-12, 3.3.3-13
-    /// Sets the size of the buffer and the maximum message length.
+    /// Sets the size of the buffer and the maximum message length. Room for a message that may have begun stays.
     ///
     /// "A TCP receiver SHOULD NOT shrink the window, i.e., move the right window edge to the left" (RFC 1122 §4.2.2.16): a smaller
     /// buffer takes effect as the advertised window is used up and its data is received.
     pub(super) fn resize(&mut self, buffer: u64, max_message: usize) {
-        self.reserve = max_message as u64;
+        self.reserve = self.reserve.max(max_message as u64);
         self.wanted = buffer.max(self.reserve);
         self.capacity = self.capacity.max(self.wanted);
         self.shrink();

@@ -198,6 +198,11 @@ impl Sender {
         self.has_passed_over() || self.streams.next(path, scheduler, peer).is_some()
     }
 
+    /// Length of the header of the chunks that are sent.
+    pub(crate) fn header_len(&self) -> usize {
+        self.streams.header_len()
+    }
+
     fn room(&self, max_chunk: usize, fragment_at: usize) -> Room {
         Room {
             max_chunk,

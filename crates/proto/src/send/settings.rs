@@ -60,6 +60,11 @@ impl Sender {
         Ok(())
     }
 
+    /// Tells a new scheduler of all streams that have something to send.
+    pub(crate) fn tell_ready(&self, scheduler: &mut dyn StreamScheduler) {
+        self.streams.tell_all_ready(scheduler);
+    }
+
     /// Takes over priorities, weights, low-water marks and deactivated keys after a restart of the peer. To be called before any message is queued.
     pub(crate) fn keep_stream_settings(&mut self, before: &Self) {
         self.streams.keep_settings(&before.streams);

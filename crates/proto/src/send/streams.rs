@@ -556,6 +556,12 @@ impl Streams {
         }
     }
 
+    /// Tells a new scheduler of all streams that are ready.
+    pub(super) fn tell_all_ready(&self, scheduler: &mut dyn StreamScheduler) {
+        let ids = (0..=u16::MAX).map(StreamId).take(self.streams.len());
+        ids.for_each(|id| self.tell_if_ready(id, scheduler));
+    }
+
     /// Notifies the scheduler of the head of a stream.
     fn tell(&self, id: StreamId, head: &Waiting, scheduler: &mut dyn StreamScheduler) {
         let stream = &self.streams[id.index()];

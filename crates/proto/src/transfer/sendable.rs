@@ -6,6 +6,9 @@ use anabranch_types::{Instant, PathId};
 use super::Transfer;
 use crate::path::Path;
 
+/// The smallest limit of fragments that is obeyed: chunks are multiples of 4 bytes.
+const LEAST_FRAGMENT: usize = 4;
+
 /// The kind of data to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Purpose {
@@ -36,10 +39,19 @@ impl Transfer {
         }
     }
 
+    /// Length at which messages are fragmented for path `id`, with the chunk header.
+    pub(super) fn fragment_at(&self, id: PathId) -> usize {
+        let longest = self.config.max_fragment.map_or(usize::MAX, usize::from);
+        let chunk = longest
+            .max(LEAST_FRAGMENT)
+            .saturating_add(self.sender.header_len());
+        self.paths.cut_length(id).min(chunk)
+    }
+
     /// Whether any stream has new data for path `id`.
     pub(super) fn has_new_for(&self, id: PathId) -> bool {
         let scheduler = &*self.policies.stream_scheduler;
-        let fragment_at = || self.paths.cut_length(id);
+        let fragment_at = || self.fragment_at(id);
         self.sender.has_new_for(id, fragment_at, scheduler)
     }
 

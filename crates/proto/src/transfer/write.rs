@@ -190,7 +190,7 @@ impl Transfer {
             skip,
             mut sendable,
         } = new;
-        let fragment_at = self.paths.cut_length(path);
+        let fragment_at = self.fragment_at(path);
         let ahead = Ahead {
             path,
             skip,

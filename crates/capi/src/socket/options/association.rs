@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anabranch::ProtocolParameters;
+
 use super::number as n;
 use super::settings::{Init, SACK, milliseconds};
 use super::{Asked, assoc_value, int, with_id};
 use crate::dialect::Dialect;
 use crate::errno::Errno;
-use crate::layout::{Build, EVENTS, FUTURE_ASSOC, Fields, Info, SN_TYPE_BASE};
+use crate::layout::{Build, EVENTS, Fields, Info, SN_TYPE_BASE};
 use crate::lock;
 use crate::socket::{Settings, Socket, Style};
 
@@ -70,12 +72,8 @@ impl Socket {
             n::EVENTS => self.set_each(everywhere, |settings| settings.subscribe(value)),
             n::EVENT => self.set_event(value),
             n::MAPPED_V4 => int(value).map(|number| lock(&self.settings).mapped_v4 = u32::from(number != 0)),
-            n::MAXSEG => assoc_value(value).and_then(|(id, bytes)| {
-                self.set_future(id, |settings| {
-                    settings.maxseg = bytes;
-                    Ok(())
-                })
-            }),
+            n::MAXSEG => assoc_value(value)
+                .and_then(|(id, bytes)| self.set_parameters(id, |settings| settings.set_maxseg(bytes))),
             n::MAX_BURST => assoc_value(value).and_then(|(id, packets)| {
                 self.set_parameters(id, |settings| settings.set_max_burst(packets))
             }),
@@ -88,7 +86,7 @@ impl Socket {
             }),
             n::FRAGMENT_INTERLEAVE => self.set_interleave(value),
             n::PARTIAL_DELIVERY_POINT => int(value).and_then(|bytes| {
-                self.set_future(FUTURE_ASSOC, |settings| {
+                self.set_parameters(everywhere, |settings| {
                     settings.partial_delivery_point = Some(bytes);
                     Ok(())
                 })
@@ -232,11 +230,21 @@ impl Socket {
         })
     }
 
-    /// Text, up to the first zero.
+    /// Text, up to the first zero. Associations that exist take over what is a protocol parameter; anything else is refused if there is one.
     fn set_policies(&self, value: &[u8]) -> Result<(), Errno> {
         let text = value.split(|byte| *byte == 0).next().unwrap_or_default();
         let text = str::from_utf8(text).map_err(|_| Errno(libc::EINVAL))?;
-        self.set_future(FUTURE_ASSOC, |settings| settings.set_policies(text))
+        for member in self.all_members() {
+            let settings = lock(&member.settings).clone();
+            let mut changed = settings.clone();
+            changed.set_policies(text)?;
+            let parameters = ProtocolParameters::of(&changed.association_config());
+            let (before, after) = (settings.association_config(), changed.association_config());
+            if !parameters.explain(&before, &after) {
+                return Err(Errno(libc::ENOPROTOOPT));
+            }
+        }
+        self.set_parameters(crate::layout::ALL_ASSOC, |settings| settings.set_policies(text))
     }
 
     fn set_interleave(&self, value: &[u8]) -> Result<(), Errno> {

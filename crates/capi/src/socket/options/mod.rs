@@ -105,6 +105,7 @@ pub(crate) mod number {
     pub(crate) const ANABRANCH_POLICIES: i32 = 0x414e;
     pub(crate) const ANABRANCH_ENCRYPTION: i32 = 0x414f;
     pub(crate) const ANABRANCH_PEER_KEY: i32 = 0x4150;
+    pub(crate) const SQINFO: i32 = 0x4151;
 }
 
 /// The answer to `getsockopt` or `setsockopt`.

@@ -8,7 +8,6 @@ use anabranch::policy::catalog::{BurstChoice, FailoverChoice, RtoChoice};
 use anabranch::policy::options::RtoParameters;
 use anabranch::{AssociationConfig, PolicyRecipe};
 
-use super::HEADERS;
 use crate::encryption::Encryption;
 use crate::environment::Environment;
 use crate::errno::Errno;
@@ -262,10 +261,7 @@ impl Settings {
     pub(crate) fn association_config(&self) -> AssociationConfig {
         let Init([outbound, inbound, attempts, _]) = self.init;
         let default = AssociationConfig::default();
-        let mtu = match self.maxseg {
-            0 => self.path.fixed_mtu.unwrap_or(default.mtu),
-            bytes => u16::try_from(bytes.saturating_add(HEADERS.into())).unwrap_or(u16::MAX),
-        };
+        let mtu = self.path.fixed_mtu.unwrap_or(default.mtu);
         let partial_delivery_point = self
             .partial_delivery_point
             .map_or(default.partial_delivery_point, |bytes| bytes as usize);
@@ -277,6 +273,7 @@ impl Settings {
             send_buffer: self.send_buffer.into(),
             receive_buffer: self.receive_buffer.into(),
             partial_delivery_point,
+            max_fragment: self.max_fragment(),
             partial_reliability: self.partial_reliability,
             reconfiguration: self.reconfiguration,
             adaptation_layer: self.adaptation,
@@ -286,6 +283,24 @@ impl Settings {
             policies: self.policies(),
             ..default
         }
+    }
+
+    /// The most bytes of a message in one chunk (`SCTP_MAXSEG`).
+    pub(crate) fn max_fragment(&self) -> Option<u16> {
+        let bytes = u16::try_from(self.maxseg).unwrap_or(u16::MAX);
+        (bytes != 0).then_some(bytes)
+    }
+
+    /// # Errors
+    ///
+    /// `EINVAL` for what Linux refuses: fragments that are smaller than in packets of 512 bytes, or do not fit into a chunk.
+    pub(super) fn set_maxseg(&mut self, bytes: u32) -> Result<(), Errno> {
+        let least = 512 - 20 - 12 - 16;
+        if bytes != 0 && !(least..=u32::from(u16::MAX) - 16).contains(&bytes) {
+            return Err(Errno(libc::EINVAL));
+        }
+        self.maxseg = bytes;
+        Ok(())
     }
 
     /// The policies that the environment selects, changed by what the program has set.

@@ -37,6 +37,7 @@ impl Socket {
             n::PR_ASSOC_STATUS | n::PR_STREAM_STATUS => self.abandoned(name, given),
             n::RECONFIG_SUPPORTED => with_id(given, |id| Ok(self.settings_of(id)?.reconfiguration.into())),
             n::ENABLE_STREAM_RESET => with_id(given, |id| Ok(self.settings_of(id)?.enabled_resets)),
+            n::SQINFO => self.send_queue(given),
             n::STREAM_SCHEDULER => with_id(given, |id| {
                 let chosen = self.settings_of(id)?.scheduler;
                 let at = SCHEDULERS.iter().position(|name| Some(*name) == chosen);
@@ -84,7 +85,7 @@ impl Socket {
             n::ADD_STREAMS => self.add_streams(value),
             n::STREAM_SCHEDULER => assoc_value(value).and_then(|(id, at)| {
                 let name = SCHEDULERS.get(at as usize).ok_or(Errno(libc::EINVAL))?;
-                self.set_future(id, |settings| {
+                self.set_parameters(id, |settings| {
                     settings.scheduler = Some(name);
                     Ok(())
                 })
@@ -92,6 +93,28 @@ impl Socket {
             n::STREAM_SCHEDULER_VALUE => self.set_scheduler_value(value),
             _ => return None,
         })
+    }
+
+    /// `struct sctp_sndqueueinfo` (draft-dreibholz-tsvwg-sctpsocket-sqinfo), with as many streams as the program has room for.
+    fn send_queue(&self, given: &[u8]) -> Result<Vec<u8>, Errno> {
+        const HEAD: usize = 16;
+        let room = given.len().checked_sub(HEAD).ok_or(Errno(libc::EINVAL))? / 4;
+        let id = Fields::new(given).i32()?;
+        let association = &self.member(id)?.association;
+        let queue = association.send_queue();
+        let bounded = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+        let mut queued = vec![0; room.min(association.streams().0.into())];
+        for (stream, bytes) in queue.streams {
+            if let Some(of_stream) = queued.get_mut(stream.index()) {
+                *of_stream = bounded(bytes);
+            }
+        }
+        let build = Build::new()
+            .i32(id)
+            .u32(bounded(queue.limit))
+            .u32(bounded(queue.used));
+        let build = build.u32(bounded(queued.len() as u64));
+        Ok(queued.into_iter().fold(build, Build::u32).done())
     }
 
     /// `struct sctp_default_prinfo`.

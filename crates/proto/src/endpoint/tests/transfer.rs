@@ -384,3 +384,47 @@ fn heartbeat_to_an_unconfirmed_address_holds_a_random_nonce() {
         .collect();
     assert_eq!(nonces.len(), 20);
 }
+
+/// Changes the stream scheduler and the longest fragment of the only association.
+fn change(endpoint: &mut Endpoint, scheduler: &str, max_fragment: Option<u16>) {
+    let mut policies = config().policies;
+    policies
+        .set("stream-scheduler", scheduler)
+        .expect("a choice of the catalog");
+    let association = endpoint.associations().next().expect("it lives");
+    let (id, mut wanted) = (association.id(), association.protocol_parameters());
+    wanted.stream_scheduler = policies.stream_scheduler;
+    wanted.max_fragment = max_fragment;
+    let mut association = endpoint.association_mut(id).expect("it lives");
+    association.set_protocol_parameters(&wanted);
+}
+
+/// SETPROTOCOLPARAMETERS (RFC 9260 §11.1.13).
+#[test]
+fn queued_messages_follow_a_new_stream_scheduler_and_fragment_size() {
+    let mut endpoint = endpoint();
+    let tag = accept_peer(&mut endpoint, 5, &[]);
+    let id = endpoint.associations().next().expect("it lives").id();
+    let mut association = endpoint.association_mut(id).expect("it lives");
+    for (stream, priority) in [(5, 9), (1, 1)] {
+        let set = association.set_stream_priority(StreamId(stream), priority);
+        set.expect("the stream exists");
+    }
+    drop(association);
+    for (stream, length) in [(5, 20_000), (5, 10), (1, 1_000), (1, 200)] {
+        send_message(&mut endpoint, Message::new(StreamId(stream), vec![7; length]));
+    }
+    change(&mut endpoint, "priority", Some(600));
+    let sent = poll_packets(&mut endpoint, START);
+    let pieces = |packets: &[Vec<u8>]| data(packets, |chunk| (chunk.stream.0, chunk.payload.len()));
+    let first = pieces(&sent);
+    assert_eq!(first[..4], [(1, 600), (1, 400), (1, 200), (5, 600)]);
+    assert!(first[3..].iter().all(|piece| *piece == (5, 600)), "{first:?}");
+    // What is begun is finished, in pieces of the new length.
+    change(&mut endpoint, "rr", None);
+    send_message(&mut endpoint, Message::new(StreamId(1), "later"));
+    let last = *tsns(&sent).last().expect("data was sent");
+    let after = deliver(&mut endpoint, START, peer(2), tag, &sack(last, &[]));
+    let next = pieces(&after);
+    assert!(next[0].0 == 5 && next[0].1 > 1_000, "{next:?}");
+}
