@@ -148,6 +148,11 @@ fn peer_of_a_static_program_that_does_not_read_delays_only_its_messages() {
 }
 
 #[test]
+fn child_that_waits_to_send_to_one_peer_does_not_wait_for_others() {
+    case("many", "awaited");
+}
+
+#[test]
 fn message_for_all_of_a_child_arrives_once() {
     case("many", "inherited");
 }

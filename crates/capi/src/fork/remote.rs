@@ -1,7 +1,7 @@
 //! The child's side of channels: passes calls on inherited sockets to the process that has their driver.
 
 use std::collections::BTreeMap;
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -73,16 +73,21 @@ impl Inherited {
 ///
 /// That of the call; `ENETDOWN` if the process that has the driver has ended.
 fn ask(channel: &Channel, number: i32, call: &Call) -> Result<(Vec<u8>, Option<OwnedFd>), Errno> {
+    match ask_once(channel, number, call)? {
+        (0, answer, descriptor) => Ok((answer, descriptor)),
+        (error, ..) => Err(Errno(error)),
+    }
+}
+
+/// The error of a call, or 0; the answer, and a descriptor.
+fn ask_once(channel: &Channel, number: i32, call: &Call) -> Result<(i32, Vec<u8>, Option<OwnedFd>), Errno> {
     let down = Errno(libc::ENETDOWN);
     let stream = lock(channel);
     call::put(&stream, &call.write(number), None).map_err(|_| down)?;
     let (answer, descriptor) = call::take(&stream).map_err(|_| down)?.ok_or(down)?;
     drop(stream);
     let mut fields = Fields::new(&answer);
-    match fields.i32()? {
-        0 => Ok((fields.rest().to_vec(), descriptor)),
-        error => Err(Errno(error)),
-    }
+    Ok((fields.i32()?, fields.rest().to_vec(), descriptor))
 }
 
 /// A socket whose driver runs in another process.
@@ -98,7 +103,8 @@ impl Remote {
         Ok(ask(&self.channel, self.number, call)?.0)
     }
 
-    /// Waits for room, if the call may wait.
+    /// Waits for room, if the call may wait: in the one-to-many style for that of its association, of which the process with the driver gives
+    /// the gate.
     pub(super) fn send(&self, bytes: Vec<u8>, request: &Request, is_patient: bool) -> Result<usize, Errno> {
         static SERIAL: AtomicU32 = AtomicU32::new(0);
         let call = Call::Send {
@@ -107,11 +113,16 @@ impl Remote {
             request: request.clone(),
         };
         loop {
-            match self.ask(&call) {
-                Err(Errno(libc::EAGAIN)) if is_patient && !hooks::is_nonblocking(self.fd) => {
-                    hooks::wait_writable(self.fd)?;
+            match ask_once(&self.channel, self.number, &call)? {
+                (0, answer, _) => return Ok(Fields::new(&answer).u32()? as usize),
+                (libc::EAGAIN, now, gate) if is_patient && !hooks::is_nonblocking(self.fd) => {
+                    if now == [1] {
+                        continue;
+                    }
+                    let awaited = gate.as_ref().map_or(self.fd, |gate| gate.as_raw_fd());
+                    hooks::wait_writable(awaited)?;
                 }
-                answer => return Ok(Fields::new(&answer?).u32()? as usize),
+                (error, ..) => return Err(Errno(error)),
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::address;
 use crate::errno::Errno;
 use crate::ffi;
 use crate::layout::Build;
-use crate::socket::{Answer, Received, Request, Served, Socket};
+use crate::socket::{Answer, Received, Request, Served, Socket, Style};
 
 /// Numbers of sockets that a child has accepted begin here; those that it inherited have that of their descriptor.
 const FIRST_ACCEPTED: i32 = 1 << 20;
@@ -34,23 +34,59 @@ const UNFINISHED: usize = 64;
 impl Held {
     fn send(&mut self, socket: &Arc<Socket>, serial: u32, bytes: Vec<u8>, request: &Request) -> Given {
         if bytes.len() > socket.longest() {
-            return Err(Errno(libc::EMSGSIZE));
+            return Err(Errno(libc::EMSGSIZE).into());
         }
         let mut served = self.unfinished.remove(&serial).unwrap_or_default();
         let sent = socket.try_send(bytes, request, &mut served);
+        let repeat = match sent {
+            Err(Errno(libc::EAGAIN)) if socket.style == Style::OneToMany => {
+                let gate = socket.gate(request, &served);
+                let gate = gate.map(|gate| gate.descriptor().try_clone_to_owned());
+                gate.transpose()
+                    .map_err(Errno::from)?
+                    .map_or(Repeat::Now, Repeat::Gate)
+            }
+            _ => Repeat::Writable,
+        };
         if sent == Err(Errno(libc::EAGAIN)) && !served.is_empty() {
             self.unfinished.insert(serial, served);
             if self.unfinished.len() > UNFINISHED {
                 self.unfinished.pop_first();
             }
         }
-        let sent = u32::try_from(sent?).unwrap_or(u32::MAX);
+        let sent = sent.map_err(|error| Refused { error, repeat })?;
+        let sent = u32::try_from(sent).unwrap_or(u32::MAX);
         Ok((Build::new().u32(sent).done(), None))
     }
 }
 
 /// An answer, and a descriptor for the child.
-type Given = Result<(Vec<u8>, Option<OwnedFd>), Errno>;
+type Given = Result<(Vec<u8>, Option<OwnedFd>), Refused>;
+
+/// Why a call fails, and when it is worth repeating.
+struct Refused {
+    error: Errno,
+    repeat: Repeat,
+}
+
+/// When a call that found no room is worth repeating.
+enum Repeat {
+    /// When the socket is writable.
+    Writable,
+    /// When this is writable: the gate of the association, in the one-to-many style.
+    Gate(OwnedFd),
+    /// The gate is gone by now.
+    Now,
+}
+
+impl From<Errno> for Refused {
+    fn from(error: Errno) -> Self {
+        Self {
+            error,
+            repeat: Repeat::Writable,
+        }
+    }
+}
 
 /// Serves a child by a channel that was entered, in a thread of its own, until the child ends. If there is no thread, calls of the child fail.
 pub(super) fn start(channel: UnixStream, sockets: Sockets) {
@@ -79,7 +115,8 @@ fn serve(channel: UnixStream, sockets: Sockets) {
         unfinished: BTreeMap::new(),
     };
     while let Ok(Some((message, _))) = call::take(&channel) {
-        let given = Call::read(&message).and_then(|(number, call)| answer(&mut held, number, call));
+        let call = Call::read(&message).map_err(Refused::from);
+        let given = call.and_then(|(number, call)| answer(&mut held, number, call));
         let sent = match given {
             Ok((answer, descriptor)) => {
                 let answer = Build::new().i32(0).bytes(&answer).done();
@@ -87,7 +124,15 @@ fn serve(channel: UnixStream, sockets: Sockets) {
                 descriptor.into_iter().for_each(close_entered);
                 sent
             }
-            Err(Errno(number)) => call::put(&channel, &Build::new().i32(number).done(), None),
+            Err(Refused { error, repeat }) => {
+                let is_now = matches!(repeat, Repeat::Now);
+                let answer = Build::new().i32(error.0).u8(is_now.into()).done();
+                let gate = match &repeat {
+                    Repeat::Gate(gate) => Some(gate.as_fd()),
+                    Repeat::Writable | Repeat::Now => None,
+                };
+                call::put(&channel, &answer, gate)
+            }
         };
         if sent.is_err() {
             break;
@@ -135,7 +180,7 @@ fn answer(held: &mut Held, number: i32, call: Call) -> Given {
             held.next += 1;
             Ok((Build::new().i32(number).bytes(&peer).done(), Some(program)))
         }
-        Call::ShutDown => socket.shut_down_sending().and(nothing),
+        Call::ShutDown => socket.shut_down_sending().map_err(Refused::from).and(nothing),
         Call::Close => {
             sockets.remove(&number);
             socket.remove_descriptor();

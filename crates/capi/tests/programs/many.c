@@ -388,6 +388,23 @@ static void full(void) {
   nothing_more(clients[0], fill[0]);
 }
 
+/* A child that waits to send to one peer does not wait for another one. */
+static void awaited(void) {
+  int fd = server(), clients[2], status;
+  char text[LONG] = "late";
+  struct job fill[2], late = {fd, 0, 0, text};
+  fill_from(0, fd, clients, fill);
+  late.to = fill[0].to;
+  pid_t child = fork();
+  if (child == 0) {
+    wait_and_send(&late);
+    _exit(0);
+  }
+  receive_until(clients[0], text);
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  FAILS(do_job(&fill[1], MSG_DONTWAIT), EAGAIN);
+}
+
 /* What a child sends to all arrives once, too. */
 static void inherited(void) {
   int fd = server(), clients[2], status;
@@ -441,6 +458,6 @@ static void anew(void) {
 int main(int count, char **arguments) {
   const struct test_case cases[] = {{"implicit", implicit}, {"ends", ends}, {"peeled", peeled}, {"all", all},
                                     {"listed", listed}, {"scoped", scoped}, {"threads", threads}, {"ready", ready},
-                                    {"thousands", thousands}, {"anew", anew}, {"full", full}, {"inherited", inherited}, {0}};
+                                    {"thousands", thousands}, {"anew", anew}, {"full", full}, {"inherited", inherited}, {"awaited", awaited}, {0}};
   return run_case(count, arguments, cases);
 }
