@@ -140,6 +140,11 @@ impl Encryption {
         !self.trusted.is_empty()
     }
 
+    /// Whether both have the same keys, and trust the same ones.
+    fn agrees(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other) || self.public_key() == other.public_key() && self.trusted == other.trusted
+    }
+
     /// An endpoint with these keys. Without trusted ones, it accepts the holders of all keys; [`seals`](Self::seals) and
     /// [`trusts_somebody`](Self::trusts_somebody) are asked before it connects.
     pub(crate) fn apply(&self, builder: EndpointBuilder) -> EndpointBuilder {
@@ -151,6 +156,29 @@ impl Encryption {
             .iter()
             .fold(builder, |builder, key| builder.trust(*key))
     }
+}
+
+/// An endpoint lives as long as its associations, and another socket can be bound to its address meanwhile.
+const OTHER_KEYS: &str = "associations with other keys have the address of this socket";
+
+/// Whether peers may be accepted on an endpoint.
+///
+/// # Errors
+///
+/// `EACCES` if the endpoint is in the clear and should not be, or has other keys. A line on standard error says so.
+pub(crate) fn check_listening(
+    endpoint: Option<&Encryption>,
+    wanted: Option<&Encryption>,
+) -> Result<(), Errno> {
+    let denied = match (endpoint, wanted) {
+        (_, None) => return Ok(()),
+        (Some(endpoint), Some(wanted)) if endpoint.agrees(wanted) => return Ok(()),
+        (Some(_), Some(_)) => OTHER_KEYS,
+        // Otherwise peers could associate in the clear, unnoticed.
+        (None, Some(_)) => "this socket has a peer of --clear (ANABRANCH_CLEAR)",
+    };
+    say(&format!("no peers are accepted: {denied}"));
+    Err(Errno(libc::EACCES))
 }
 
 /// Why an endpoint cannot connect to a peer that is to be sealed, or not.
@@ -165,6 +193,7 @@ pub(crate) fn check(
 ) -> Result<(), Errno> {
     let denied = match (endpoint, wanted) {
         (None, None) => return Ok(()),
+        (Some(endpoint), Some(wanted)) if !endpoint.agrees(wanted) => OTHER_KEYS,
         (Some(_), Some(wanted)) if wanted.trusts_somebody() => return Ok(()),
         (Some(_), Some(_)) => {
             say(&format!(

@@ -128,11 +128,8 @@ impl Socket {
         };
         *phase = Phase::Open(Arc::clone(&hub));
         drop(phase);
-        if hub.encryption.is_none() && lock(&self.settings).encryption.is_some() {
-            // Otherwise peers could associate in the clear, unnoticed.
-            encryption::say("no peers are accepted on a socket that has a peer of --clear (ANABRANCH_CLEAR)");
-            return Err(Errno(libc::EACCES));
-        }
+        let wanted = lock(&self.settings).encryption.clone();
+        encryption::check_listening(hub.encryption.as_deref(), wanted.as_deref())?;
         if self.style == Style::OneToOne {
             // As on Linux, nothing can ever be written, and event loops that ask for both learn of associations only.
             self.mirror.fill();

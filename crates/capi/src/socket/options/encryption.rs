@@ -4,6 +4,7 @@ use super::Asked;
 use super::number as n;
 use crate::encryption::{Choice, say};
 use crate::errno::Errno;
+use crate::hub;
 use crate::layout::{Build, FUTURE_ASSOC, Fields};
 use crate::socket::Socket;
 
@@ -33,6 +34,10 @@ impl Socket {
             say(&format!("SCTP_ANABRANCH_ENCRYPTION: {error}"));
             Errno(libc::EINVAL)
         })?;
+        // Sealed datagrams are sent in UDP only.
+        if encryption.is_some() && hub::is_raw() {
+            return Err(Errno(libc::EOPNOTSUPP));
+        }
         // An endpoint that is open stays as it is.
         if self.hub().is_some() {
             return Err(Errno(libc::ENOPROTOOPT));
