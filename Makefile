@@ -130,6 +130,11 @@ soak: ## run 1,000 associations for 30 simulated minutes of path failures: no le
 	ANABRANCH_SOAK_ASSOCIATIONS=1000 ANABRANCH_SOAK_ROUNDS=6 ANABRANCH_SOAK_SECONDS=300 \
 	  $(CARGO) test --release --package anabranch-tests --test soak -- --nocapture
 
+.PHONY: kills
+kills: ## kill either side of a transfer with SIGKILL again and again (N=50 FILES=1000 SEED=1)
+	ANABRANCH_KILLS=$(if $(filter file,$(origin N)),50,$(N)) ANABRANCH_KILL_FILES=$(or $(FILES),1000) ANABRANCH_SEED=$(or $(SEED),1) \
+	  $(CARGO) test --package anabranch-cli --test program -- --nocapture everything_arrives_once
+
 .PHONY: field
 field: setup ## send files through random network namespaces that change, as root (N=200 SEED=1 ANABRANCH_PARALLEL=8)
 	@scripts/field scenarios $(if $(filter file,$(origin N)),200,$(N)) $(SEED)

@@ -69,7 +69,8 @@ pub(crate) fn run(arguments: &[&str]) -> Output {
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
-    lines: Lines<BufReader<ChildStdout>>,
+    /// Until they are taken.
+    lines: Option<Lines<BufReader<ChildStdout>>>,
     /// Ends the wait for the deadline when dropped.
     _watched: Sender<()>,
 }
@@ -87,9 +88,18 @@ impl Running {
         });
         Self {
             child,
-            lines,
+            lines: Some(lines),
             _watched: watched,
         }
+    }
+
+    fn lines(&mut self) -> &mut Lines<BufReader<ChildStdout>> {
+        self.lines.as_mut().expect("the lines are read elsewhere")
+    }
+
+    /// Its further lines, to be read elsewhere.
+    pub(crate) fn take_lines(&mut self) -> Lines<BufReader<ChildStdout>> {
+        self.lines.take().expect("the lines are read elsewhere")
     }
 
     /// The next event of this name; those before it are skipped.
@@ -100,8 +110,7 @@ impl Running {
     /// Like [`Self::event`]; `each` gets the events before it.
     pub(crate) fn event_after(&mut self, name: &str, mut each: impl FnMut(&Value)) -> Value {
         let parsed = self
-            .lines
-            .by_ref()
+            .lines()
             .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
         let mut seen = Vec::new();
         for event in parsed {
@@ -116,7 +125,7 @@ impl Running {
 
     /// Reads events until `stop` says so; false if they end before.
     pub(crate) fn skip_until(&mut self, mut stop: impl FnMut(&Value) -> bool) -> bool {
-        let lines = self.lines.by_ref().map_while(Result::ok);
+        let lines = self.lines().map_while(Result::ok);
         let mut parsed = lines.map_while(|line| serde_json::from_str::<Value>(&line).ok());
         parsed.any(|event| stop(&event))
     }
@@ -126,6 +135,11 @@ impl Running {
         let mut errors = String::new();
         std::io::Read::read_to_string(&mut self.child.stderr.take().unwrap(), &mut errors).unwrap();
         (self.child.wait().unwrap().code(), errors)
+    }
+
+    /// Waits for the end: exit code.
+    pub(crate) fn exit_code(&mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
     }
 
     pub(crate) fn kill(&mut self) {
@@ -220,6 +234,19 @@ impl Receiver {
             to,
             url,
         }
+    }
+
+    /// Starts it again at the same port, when it has ended or is to be killed.
+    pub(crate) fn restart(&mut self, options: &[&str]) {
+        self.running.kill();
+        let (_, address) = self.to.split_once('@').unwrap();
+        let mut command = anabranch();
+        command
+            .args(["recv", "--json", "--listen", address])
+            .args(options)
+            .arg(self.folder.path());
+        self.running = Running::start(&mut command);
+        self.running.event("listening");
     }
 
     /// A sender to this receiver.

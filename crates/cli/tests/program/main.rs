@@ -12,6 +12,7 @@ mod harness;
 mod hostile;
 mod hostile_folder;
 mod json;
+mod kills;
 mod lab;
 mod loss_of_peer;
 mod measure;

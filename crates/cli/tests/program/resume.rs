@@ -6,35 +6,16 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::harness::{Receiver, Running, anabranch, file};
+use crate::harness::{Receiver, Running, file};
 
-/// Options of a receiver that is started again at the same port.
-fn again(receiver: Receiver, options: &[&str]) -> Receiver {
-    let Receiver {
-        running,
-        folder,
-        to,
-        url,
-    } = receiver;
-    drop(running);
-    let (_, address) = to.split_once('@').unwrap();
-    let mut command = anabranch();
-    command
-        .args(["recv", "--json", "--listen", address])
-        .args(options)
-        .arg(folder.path());
-    let mut running = Running::start(&mut command);
-    running.event("listening");
-    Receiver {
-        running,
-        folder,
-        to,
-        url,
-    }
+/// The receiver, started again at the same port.
+fn again(mut receiver: Receiver, options: &[&str]) -> Receiver {
+    receiver.restart(options);
+    receiver
 }
 
 /// A folder with many small files, some of them empty, and one that takes several pieces.
-fn many(outbox: &TempDir, count: usize) -> PathBuf {
+pub(crate) fn many(outbox: &TempDir, count: usize) -> PathBuf {
     let top = outbox.path().join("many");
     for number in 0..count {
         let folder = top.join(format!("{:02}", number % 20));
@@ -47,7 +28,7 @@ fn many(outbox: &TempDir, count: usize) -> PathBuf {
 }
 
 /// Contents of all files below a folder, by their paths.
-fn contents(top: &Path) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
+pub(crate) fn contents(top: &Path) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
     let mut found = std::collections::BTreeMap::new();
     let mut waiting = vec![top.to_owned()];
     while let Some(path) = waiting.pop() {
@@ -206,79 +187,4 @@ fn stored_transfer_is_confirmed_again() {
         "{failure}"
     );
     assert_eq!(contents(&receiver.folder.path().join("many")), contents(&top));
-}
-
-/// A generator of numbers; the seed is printed by the test that fails.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
-
-/// Kills either side with SIGKILL after a number of its events that is drawn, again and again; then lets the transfer end.
-///
-/// `ANABRANCH_KILLS` is the number of kills, `ANABRANCH_KILL_FILES` that of the files and `ANABRANCH_SEED` the seed.
-#[test]
-fn everything_arrives_once_although_either_side_is_killed() {
-    let number = |name: &str, default: u64| {
-        let set = std::env::var(name).ok();
-        set.map_or(default, |set| set.parse().unwrap())
-    };
-    let (kills, files) = (number("ANABRANCH_KILLS", 10), number("ANABRANCH_KILL_FILES", 300));
-    let seed = number("ANABRANCH_SEED", 1);
-    let mut numbers = Numbers(seed);
-    let outbox = tempfile::tempdir().unwrap();
-    let top = many(&outbox, files as usize);
-    let options = ["--timeout", "2s"];
-    let mut receiver = Receiver::start("127.0.0.1", &options);
-    let start = |receiver: &Receiver| {
-        let mut command = anabranch();
-        command.args([
-            "send",
-            "--json",
-            "--to",
-            &receiver.to,
-            "--timeout",
-            "2s",
-            "--limit-rate",
-            "100Mbit",
-        ]);
-        Running::start(command.arg(&top))
-    };
-    let mut sender = start(&receiver);
-    for kill in 0..kills {
-        let (events, of_sender) = (numbers.below(files / 2), numbers.below(2) == 0);
-        let killed = if of_sender {
-            &mut sender
-        } else {
-            &mut receiver.running
-        };
-        let mut seen = 0;
-        let is_over = !killed.skip_until(|event| {
-            seen += u64::from(event["event"] == "file");
-            seen >= events || event["event"] == "summary" || event["exit_code"].is_u64()
-        });
-        eprintln!("seed {seed}, kill {kill}: sender {of_sender}, after {seen} files, ended before {is_over}");
-        killed.kill();
-        if !of_sender {
-            sender.kill();
-            receiver = again(receiver, &options);
-        }
-        sender = start(&receiver);
-    }
-    // All lines are read, or the program would wait for its reader.
-    sender.skip_until(|_| false);
-    let ended = sender.end();
-    assert_eq!(
-        contents(&receiver.folder.path().join("many")),
-        contents(&top),
-        "seed {seed}: {ended:?}"
-    );
-    assert_eq!(receiver.stored_names(), ["many"]);
 }
