@@ -6,6 +6,7 @@ mod browser;
 mod check;
 mod cut_link;
 mod dashboard;
+mod durable;
 mod folders;
 mod full_disk;
 mod harness;
