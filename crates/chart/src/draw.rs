@@ -13,6 +13,9 @@ const LABEL_SIZE: f32 = 13.0;
 /// Pointer radius around a point within which its tooltip appears.
 const REACH: f32 = 9.0;
 const BEHIND_LEGEND: f32 = 12.0;
+/// Number of points up to which a line has a marker at each, and distance of markers on lines with more.
+const FEW: usize = 40;
+const MARKERS_APART: f32 = 80.0;
 
 impl Chart {
     /// Draws the chart.
@@ -56,10 +59,9 @@ impl Chart {
             let series = &self.series[number];
             let places: Vec<Place> = plot.places(self, number).map(|(_, place)| place).collect();
             shapes.extend(legend::stroke(&series.style, places.clone(), 1.6));
-            let markers = places
-                .iter()
-                .filter_map(|place| legend::marker(&series.style, *place, 2.4));
-            shapes.extend(markers);
+            let marked = plot.marked(self, number, &places);
+            let places = places.iter().zip(marked).filter(|(_, is_marked)| *is_marked);
+            shapes.extend(places.filter_map(|(place, _)| legend::marker(&series.style, *place, 2.4)));
         }
         Drawing {
             title: self.title.clone(),
@@ -246,12 +248,15 @@ impl Plot {
     fn series(&self, chart: &Chart, number: usize) -> Shape {
         let series = &chart.series[number];
         let places: Vec<Place> = self.places(chart, number).map(|(_, place)| place).collect();
+        let marked = self.marked(chart, number, &places);
         let stroke = legend::stroke(&series.style, places, series.width());
         let mut shapes: Vec<Shape> = stroke.into_iter().collect();
-        if series.style.marker.is_some() || series.points.iter().any(|point| !point.tooltip.is_empty()) {
-            let places = self.places(chart, number);
-            shapes.extend(places.map(|(point, place)| self.point(series, point, place)));
-        }
+        let points = self.places(chart, number).zip(marked);
+        shapes.extend(points.filter_map(|((point, place), is_marked)| {
+            let has_marker = is_marked && series.style.marker.is_some();
+            let is_shown = has_marker || !point.tooltip.is_empty() || point.range.is_some();
+            is_shown.then(|| self.point(series, point, place, has_marker))
+        }));
         Shape::Group(Group {
             role: Role::Series(number),
             tooltip: String::new(),
@@ -259,9 +264,28 @@ impl Plot {
         })
     }
 
-    fn point(&self, series: &Series, point: &Point, place: Place) -> Shape {
+    /// Which points of a series have a marker: of many points, those at some distance from each other. The series begin at
+    /// different places, so that their markers do not cover each other.
+    fn marked(&self, chart: &Chart, number: usize, places: &[Place]) -> Vec<bool> {
+        if places.len() <= FEW {
+            return vec![true; places.len()];
+        }
+        let mut next = self.left + MARKERS_APART * number as f32 / chart.series.len() as f32;
+        let marked = places.iter().map(|(x, _)| {
+            let is_marked = *x >= next;
+            if is_marked {
+                next = x + MARKERS_APART;
+            }
+            is_marked
+        });
+        marked.collect()
+    }
+
+    fn point(&self, series: &Series, point: &Point, place: Place, has_marker: bool) -> Shape {
         let mut shapes = self.error_bar(series, point, place.0);
-        shapes.extend(legend::marker(&series.style, place, series.width() + 2.4));
+        if has_marker {
+            shapes.extend(legend::marker(&series.style, place, series.width() + 2.4));
+        }
         shapes.push(Shape::Circle {
             centre: place,
             radius: REACH,

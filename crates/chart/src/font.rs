@@ -57,8 +57,8 @@ impl Font {
     }
 }
 
-/// Wraps a text between words into lines of at most `most` pixels. Longer words are not split, nor are words joined by
-/// a no-break space.
+/// Wraps a text between words into lines of at most `most` pixels. Words that are longer, and words joined by a no-break space, are
+/// not split.
 pub(crate) fn wrapped(font: &Font, text: &str, most: f32) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -73,9 +73,25 @@ pub(crate) fn wrapped(font: &Font, text: &str, most: f32) -> Vec<String> {
     lines
 }
 
+/// The same, but words that are longer than a line are split, too: no line is longer than `most`.
+pub(crate) fn wrapped_anywhere(font: &Font, text: &str, most: f32) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in wrapped(font, text, most) {
+        let mut part = String::new();
+        for letter in line.chars() {
+            if !part.is_empty() && font.length(&part) + font.length(letter.encode_utf8(&mut [0; 4])) > most {
+                lines.push(std::mem::take(&mut part));
+            }
+            part.push(letter);
+        }
+        lines.push(part);
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Font, wrapped};
+    use super::{Font, wrapped, wrapped_anywhere};
 
     #[test]
     fn text_is_measured_and_wrapped() {
@@ -84,5 +100,8 @@ mod tests {
         assert!((font.length("North, Mbit/s") - 73.0).abs() < 3.0);
         assert_eq!(wrapped(&font, "best single path, delay 10 ms", 110.0).len(), 2);
         assert_eq!(wrapped(&font, "indivisible", 10.0), ["indivisible"]);
+        let parts = wrapped_anywhere(&font, "so indivisible", 30.0);
+        assert_eq!(parts.concat(), "soindivisible");
+        assert!(parts.iter().all(|part| font.length(part) <= 30.0), "{parts:?}");
     }
 }

@@ -2,13 +2,15 @@
 
 use crate::chart::{Chart, Colour, Marker, Series, Stroke, Style};
 use crate::draw::shown;
-use crate::font::{Font, wrapped};
+use crate::font::{Font, wrapped_anywhere};
 use crate::shape::{Anchor, Group, Ink, Path, Pen, Place, Role, Shape, Text};
 
 const SIZE: f32 = 12.0;
 /// Length of a line sample, and the gap between the sample and the name.
 const SAMPLE: f32 = 30.0;
 const GAP: f32 = 8.0;
+/// Width of the widest usual sans-serif font, as a multiple of that of ours.
+const WIDER: f32 = 1.2;
 /// Maximum length of a name before it is wrapped.
 const LONGEST: f32 = 195.0;
 const LINE_HEIGHT: f32 = 15.0;
@@ -26,7 +28,7 @@ impl Legend {
         let font = Font::new(SIZE, false);
         let names = shown(chart)
             .iter()
-            .map(|series| wrapped(&font, &series.name, LONGEST));
+            .map(|series| wrapped_anywhere(&font, &series.name, LONGEST));
         let entries: Vec<Vec<String>> = names.collect();
         let longest = entries
             .iter()
@@ -35,8 +37,8 @@ impl Legend {
             .fold(0.0, f32::max);
         let lines: usize = entries.iter().map(Vec::len).sum();
         Self {
-            // Reserve some width, because a browser's fallback font may be wider.
-            width: SAMPLE + GAP + longest * 1.05,
+            // A browser that lacks the font may take one that is wider, such as DejaVu Sans.
+            width: SAMPLE + GAP + longest * WIDER,
             height: lines as f32 * LINE_HEIGHT + entries.len() as f32 * ENTRY_GAP,
             entries,
         }

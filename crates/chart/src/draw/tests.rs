@@ -119,3 +119,58 @@ fn points_of_one_category_are_drawn_side_by_side() {
     let places: Vec<&str> = places.filter_map(|rest| rest.split('"').next()).collect();
     assert!(places.len() == 2 && places[0] != places[1], "{places:?}");
 }
+
+/// As of a time series: a marker at each would hide the line.
+#[test]
+fn line_of_many_points_has_few_markers_at_places_of_its_own() {
+    let mut chart = chart();
+    for series in &mut chart.series {
+        series.style.marker = Some(Marker::Circle);
+        series.points = (0..1_000)
+            .map(|x| Point {
+                x: f64::from(x),
+                y: 5.0,
+                range: None,
+                tooltip: String::new(),
+            })
+            .collect();
+    }
+    let svg = chart.draw().svg();
+    let places = svg.split("class=\"f-clear\" cx=\"").skip(1);
+    let mut places: Vec<&str> = places.filter_map(|rest| rest.split('"').next()).collect();
+    assert!((6..24).contains(&places.len()), "{places:?}");
+    let all = places.len();
+    places.sort_unstable();
+    places.dedup();
+    assert_eq!(places.len(), all);
+}
+
+/// Names as long as plans allow, without a space.
+#[test]
+fn legend_of_long_names_is_within_the_drawing() {
+    let mut chart = chart();
+    let template = chart.series[0].clone();
+    let named = |number: usize| Series {
+        name: format!("{number}{}, 10\u{a0}Mbit/s", "-a-word-that-has-no-end".repeat(8)),
+        ..template.clone()
+    };
+    chart.series = (0..10).map(named).collect();
+    let drawing = chart.draw();
+    let (width, height) = (drawing.width, drawing.height);
+    let svg = drawing.svg();
+    let font = crate::font::Font::new(12.0, false);
+    let texts = svg.split("<text ").skip(1).map(|rest| {
+        let part = |name: &str, end: char| rest.split_once(name).unwrap().1.split_once(end).unwrap().0;
+        let at = |name: &str| part(name, '"').parse::<f32>().unwrap();
+        let is_right = !rest.split_once('>').unwrap().0.contains("anchor");
+        (at(" x=\""), at(" y=\""), is_right, part(">", '<'))
+    });
+    for (x, y, is_right, said) in texts.filter(|(_, _, is_right, _)| *is_right) {
+        assert!(
+            is_right && x + font.length(said) * 1.2 <= width && y <= height,
+            "{said} at {x}, {y}"
+        );
+    }
+    // The data has its place beside the legend.
+    assert!(svg.matches("class=\"point\"").count() == 30 && !svg.contains("NaN"));
+}
