@@ -27,6 +27,9 @@ const READ_BACK: u64 = 1 << 20;
 /// The record is renewed each time this many bytes more are valid.
 const RECORD_EVERY: u64 = 4 << 20;
 
+/// Bytes at the end of a file that are given up on a full disk, to have room for its record: some blocks.
+const ROOM: u64 = 64 << 10;
+
 /// A file that is not complete.
 #[derive(Debug)]
 pub(super) struct Part {
@@ -129,9 +132,13 @@ impl Part {
 
     pub(super) fn write(&mut self, staging: &Staging, piece: &Piece) -> Result<(), Unwritten> {
         self.note(piece.range())?;
-        self.open(staging)?
-            .write_all_at(piece.bytes(), piece.range().start)?;
-        Ok(())
+        let file = self.open(staging)?;
+        let written = file.write_all_at(piece.bytes(), piece.range().start);
+        if written.is_err() {
+            // The disk is full, say: the record must not count the piece.
+            self.written.remove(piece.range());
+        }
+        Ok(written?)
     }
 
     /// A hole is not written: the file system keeps it as one.
@@ -247,6 +254,24 @@ impl Part {
         self.recorded = self.contiguous();
         let file = open_file(&staging.parts, &self.record_name(), 0o600)?;
         file.write_all_at(self.record_text(self.recorded).as_bytes(), 0)
+    }
+
+    /// The same at the end of a session. On a full disk, the end of the file gives its room to the record.
+    pub(super) fn pause(&mut self, staging: &Staging) -> io::Result<()> {
+        let Err(error) = self.record(staging) else {
+            return Ok(());
+        };
+        let valid = self.contiguous().saturating_sub(ROOM);
+        let is_full = matches!(
+            error.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        );
+        if !is_full || valid == 0 {
+            return Err(error);
+        }
+        self.open(staging)?.set_len(valid)?;
+        self.written.remove(valid..u64::MAX);
+        self.record(staging)
     }
 
     fn read_record(&self, staging: &Staging) -> u64 {

@@ -543,7 +543,8 @@ impl Storing {
     pub(super) fn pause(mut self) {
         for part in self.parts.values_mut() {
             if part.arrived() > 0 {
-                let _ = part.record(&self.staging);
+                // Without a record, the file is sent again.
+                let _ = part.pause(&self.staging);
             }
         }
     }

@@ -96,3 +96,42 @@ fn disk_that_fills_during_a_transfer_is_reported_to_both_sides() {
     assert!(receiver.names().is_empty());
     assert_eq!(receiver.running.end().0, Some(1));
 }
+
+/// Something else takes the space that was free when the transfer began.
+#[test]
+fn transfer_goes_on_where_the_disk_became_full() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "big.bin", 700_000);
+    let target = tempfile::tempdir().unwrap();
+    let place = target.path().to_owned();
+    let Some(_disk) = needs_root("small file systems", || SmallDisk::mount(&place)) else {
+        return;
+    };
+    let mut receiver = Receiver::start_in(target, "127.0.0.1", &[]);
+    // Three seconds, of which the first has passed at the first report.
+    let mut sender = receiver.sender(&path, &["--limit-rate", "2Mbit"]);
+    receiver.running.event("progress");
+    let ballast = place.join("ballast");
+    // The disk is full before everything is written.
+    let _ = std::fs::write(&ballast, vec![7; 1_000_000]);
+    let said = receiver.running.event("error");
+    let text = said["message"].as_str().unwrap();
+    assert!(
+        text.starts_with("big.bin from 127.0.0.1:") && text.contains("is full; free some space"),
+        "{text}"
+    );
+    let told = sender.event("error");
+    let text = told["message"].as_str().unwrap();
+    assert!(
+        text.starts_with("big.bin to 127.0.0.1:") && text.contains("the disk of the receiver is full"),
+        "{text}"
+    );
+    assert_eq!(sender.end().0, Some(1));
+    std::fs::remove_file(ballast).unwrap();
+    let mut sender = receiver.sender(&path, &[]);
+    let sent = sender.event("file");
+    assert!(sent["from"].as_u64().unwrap() > 100_000, "{sent}");
+    assert_eq!(sender.end().0, Some(0));
+    receiver.running.event("stored");
+    assert!(std::fs::read(place.join("big.bin")).unwrap() == std::fs::read(&path).unwrap());
+}
