@@ -3,7 +3,7 @@
 use anabranch_trace::flow::{View, draw_svg, draw_text};
 use anabranch_trace::gaps::Histogram;
 use anabranch_trace::idle::idle;
-use anabranch_trace::{Direction, Segment, conversations, frames};
+use anabranch_trace::{Direction, Segment, Segments, conversations, frames};
 
 /// Maximum bytes of drawings per byte of the capture, beside a constant.
 const MAX_DRAWN: usize = 2_000;
@@ -22,9 +22,10 @@ pub fn exercise(bytes: &[u8]) {
         }
     };
     let _ = capture.error.map(|error| error.to_string());
+    let mut reader = Segments::default();
     let segments = (1..)
         .zip(&capture.frames)
-        .filter_map(|(number, frame)| Segment::of(number, frame));
+        .filter_map(|(number, frame)| reader.read(number, frame));
     let segments: Vec<Segment> = segments.collect();
     let count = segments.len();
     let conversations = conversations(segments);

@@ -5,11 +5,12 @@
 //! directions are joined by the handshake, or by packets between the same two addresses in both directions.
 
 mod cover;
+mod ends;
 mod group;
 
 use core::net::IpAddr;
 use core::ops::Range;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::segment::{Protocol, Segment};
 
@@ -38,6 +39,13 @@ pub enum Direction {
 }
 
 impl Direction {
+    const fn opposite(self) -> Self {
+        match self {
+            Self::Forward => Self::Reverse,
+            Self::Reverse => Self::Forward,
+        }
+    }
+
     const fn index(self) -> usize {
         match self {
             Self::Forward => 0,
@@ -84,7 +92,8 @@ impl Conversation {
     /// Builds a conversation from its segments.
     fn of(segments: Vec<Segment>) -> Option<Self> {
         let first = segments.first()?;
-        let (began, ports, initiator) = (first.at, first.ports, first.from);
+        let (began, ports) = (first.at, first.ports);
+        let mut known = ends::Ends::of(first);
         let protocol = match first.protocol {
             Protocol::Sctp { .. } => "SCTP",
             Protocol::Tcp => "TCP",
@@ -96,24 +105,14 @@ impl Conversation {
             rows: Vec::with_capacity(segments.len()),
         };
         let mut cover = cover::Cover::default();
-        // Sets and maps: a capture may have as many addresses as packets.
-        let mut initiator_addrs = BTreeSet::from([initiator]);
+        // A map: a capture may have as many addresses as packets.
         let mut paths = BTreeMap::new();
         for segment in segments {
-            let forward =
-                segment.ports == ports && (ports.0 != ports.1 || initiator_addrs.contains(&segment.from));
-            // With equal ports only addresses distinguish the directions; an address belongs to the end that used it
-            // first.
-            let direction = if forward {
-                Direction::Forward
-            } else {
-                Direction::Reverse
-            };
+            let direction = known.direction(&segment);
             let ends = match direction {
                 Direction::Forward => (segment.from, segment.to),
                 Direction::Reverse => (segment.to, segment.from),
             };
-            initiator_addrs.insert(ends.0);
             let path = *paths.entry(ends).or_insert_with(|| {
                 conversation.paths.push(ends);
                 conversation.paths.len() - 1

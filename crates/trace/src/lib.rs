@@ -21,4 +21,4 @@ pub mod segment;
 pub use anabranch_secure::{KeyLog, KeyLogError};
 pub use capture::{Capture, CaptureError, Frame, frames};
 pub use conversation::{Conversation, Direction, Row, conversations};
-pub use segment::Segment;
+pub use segment::{Segment, Segments};

@@ -5,6 +5,7 @@ mod tcp;
 
 use core::net::IpAddr;
 use core::ops::Range;
+use std::collections::BTreeSet;
 
 use anabranch_secure::KeyLog;
 use anabranch_types::VerificationTag;
@@ -70,16 +71,33 @@ impl Segment {
     /// Parses the segment in frame `number`; `None` if the frame contains neither SCTP nor TCP in the clear.
     #[must_use]
     pub fn of(number: usize, frame: &Frame) -> Option<Self> {
-        Self::parse(number, frame, None)
+        Segments::default().read(number, frame)
     }
+}
 
-    /// The same, also if the packet is in a sealed datagram that `keys` open. Pass frames in the order of the capture.
+/// Source and destination address and port of UDP.
+type UdpFlow = ((IpAddr, u16), (IpAddr, u16));
+
+/// Reader of the segments of a capture. Pass frames in the order of the capture.
+#[derive(Debug, Default)]
+pub struct Segments {
+    keys: Option<KeyLog>,
+    /// UDP flows that carry SCTP: a packet of theirs had a correct checksum.
+    carriers: BTreeSet<UdpFlow>,
+}
+
+impl Segments {
+    /// A reader that opens sealed datagrams, too.
     #[must_use]
-    pub fn opened(number: usize, frame: &Frame, keys: &mut KeyLog) -> Option<Self> {
-        Self::parse(number, frame, Some(keys))
+    pub fn opened_by(keys: KeyLog) -> Self {
+        Self {
+            keys: Some(keys),
+            carriers: BTreeSet::new(),
+        }
     }
 
-    fn parse(number: usize, frame: &Frame, keys: Option<&mut KeyLog>) -> Option<Self> {
+    /// Parses the segment in frame `number`; `None` if the frame contains neither SCTP nor TCP that can be read.
+    pub fn read(&mut self, number: usize, frame: &Frame) -> Option<Segment> {
         let sliced = slice(frame)?;
         let (from, to) = addresses(sliced.net.as_ref()?)?;
         let payload = sliced.ip_payload()?;
@@ -90,27 +108,17 @@ impl Segment {
         let parsed = match &sliced.transport {
             Some(TransportSlice::Tcp(tcp)) => tcp::parse(tcp, length),
             Some(TransportSlice::Udp(udp)) => {
-                let known = [udp.source_port(), udp.destination_port()].contains(&SCTP_OVER_UDP);
-                match keys.and_then(|keys| keys.open(udp.payload())) {
-                    Some(packet) => sctp::parse(&packet, packet.len(), Checksum::Unneeded)?,
-                    None => {
-                        let length = length.saturating_sub(UdpHeader::LEN);
-                        let checksum = if known {
-                            Checksum::OrZero
-                        } else {
-                            Checksum::Correct
-                        };
-                        sctp::parse(udp.payload(), length, checksum)?
-                    }
-                }
+                let flow = ((from, udp.source_port()), (to, udp.destination_port()));
+                self.in_udp(flow, udp.payload(), length.saturating_sub(UdpHeader::LEN))?
             }
             Some(_) => return None,
             None if payload.ip_number == IpNumber::SCTP => {
                 sctp::parse(payload.payload, length, Checksum::Unneeded)?
             }
+            None if payload.ip_number == IpNumber::TCP => tcp::parse_part(payload.payload, length)?,
             None => return None,
         };
-        Some(Self {
+        Some(Segment {
             number,
             at: frame.at,
             from,
@@ -122,6 +130,25 @@ impl Segment {
             carries: parsed.carries,
             acknowledges: parsed.acknowledges,
         })
+    }
+
+    /// Parses SCTP in a UDP datagram of `length` bytes that starts with `bytes`.
+    fn in_udp(&mut self, flow: UdpFlow, bytes: &[u8], length: usize) -> Option<Parsed> {
+        if let Some(packet) = self.keys.as_mut().and_then(|keys| keys.open(bytes)) {
+            return sctp::parse(&packet, packet.len(), Checksum::Unneeded);
+        }
+        let (source, destination) = flow;
+        if [source.1, destination.1].contains(&SCTP_OVER_UDP) {
+            return sctp::parse(bytes, length, Checksum::OrZero);
+        }
+        // Of a packet that was captured in part, the checksum is unknown: others have shown what the flow carries.
+        let is_carrier = self.carriers.contains(&flow) || self.carriers.contains(&(destination, source));
+        if length > bytes.len() && is_carrier {
+            return sctp::parse(bytes, length, Checksum::OrZero);
+        }
+        let parsed = sctp::parse(bytes, length, Checksum::Correct)?;
+        self.carriers.insert(flow);
+        Some(parsed)
     }
 }
 

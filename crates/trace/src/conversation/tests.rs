@@ -129,3 +129,38 @@ fn handshake_joins_directions_of_one_association() {
         .collect();
     assert_eq!(lengths, [3, 1]);
 }
+
+/// Both ends use the same port, and on the second path the initiator sends first.
+#[test]
+fn tags_tell_the_directions_of_new_addresses_with_equal_ports() {
+    let mut script = Script::default();
+    script.sends(1, 10);
+    script.acknowledges(1, 11, &[]);
+    script.sends(2, 11);
+    script.acknowledges(2, 12, &[]);
+    for segment in &mut script.segments {
+        segment.ports = (9_899, 9_899);
+    }
+    let conversation = script.one();
+    let ways: Vec<Direction> = conversation.rows.iter().map(|row| row.direction).collect();
+    let there_and_back = [Direction::Forward, Direction::Reverse];
+    assert_eq!(ways, there_and_back.repeat(2));
+    assert_eq!(
+        conversation.paths,
+        [(address(0, 1), address(1, 1)), (address(0, 2), address(1, 2))]
+    );
+}
+
+#[test]
+fn tags_tell_the_directions_on_one_host_with_equal_ports() {
+    let mut script = Script::default();
+    script.sends(1, 10);
+    script.acknowledges(1, 11, &[]);
+    script.sends(1, 11);
+    for segment in &mut script.segments {
+        segment.ports = (9_899, 9_899);
+        (segment.from, segment.to) = (address(0, 1), address(0, 1));
+    }
+    let ways = script.one().rows.into_iter().map(|row| row.direction);
+    assert!(ways.eq([Direction::Forward, Direction::Reverse, Direction::Forward]));
+}

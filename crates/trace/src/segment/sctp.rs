@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::borrow::Cow;
 
-use anabranch_types::Tsn;
+use anabranch_types::{Tsn, VerificationTag};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{Chunk, GapBlock, Packet, RawChunk};
 
@@ -23,8 +23,15 @@ pub(super) enum Checksum {
     Correct,
 }
 
-/// Parses a packet of `length` bytes that starts with `bytes`. Of a truncated packet the captured chunks are parsed.
+/// Ports and verification tag: what tells the conversation of a packet. The checksum follows (RFC 9260 §3.1).
+const IDENTITY: usize = 8;
+
+/// Parses a packet of `length` bytes that starts with `bytes`. Of a truncated packet the captured chunks are parsed; without its
+/// ports and tag it is left out.
 pub(super) fn parse(bytes: &[u8], length: usize, checksum: Checksum) -> Option<Parsed> {
+    if bytes.len() < IDENTITY {
+        return None;
+    }
     let mut whole = Cow::Borrowed(bytes);
     if length > bytes.len() {
         whole.to_mut().resize(length, 0);
@@ -51,8 +58,10 @@ pub(super) fn parse(bytes: &[u8], length: usize, checksum: Checksum) -> Option<P
         acknowledges: None,
     };
     for raw in packet.chunks() {
-        let was_captured = |raw: &RawChunk<'_>| raw.at + header_bytes(raw) <= bytes.len();
-        if length > bytes.len() && !raw.as_ref().is_ok_and(was_captured) {
+        let has = |raw: &RawChunk<'_>, size: usize| raw.at + size <= bytes.len();
+        if length > bytes.len() && !raw.as_ref().is_ok_and(|raw| has(raw, header_bytes(raw))) {
+            let start = raw.ok().filter(|raw| has(raw, START_OF_INIT));
+            note_start(&mut parsed, start.as_ref());
             break;
         }
         let chunk = raw.and_then(RawChunk::decode);
@@ -74,6 +83,27 @@ const fn header_bytes(raw: &RawChunk<'_>) -> usize {
         kind::I_DATA => 20,
         _ => raw.bytes.len(),
     }
+}
+
+/// Bytes of an INIT or INIT ACK up to its initiate tag, with it (RFC 9260 §3.3.2).
+const START_OF_INIT: usize = 8;
+
+/// What the start of a chunk that was captured in part tells.
+fn note_start(parsed: &mut Parsed, start: Option<&RawChunk<'_>>) {
+    let init = start.filter(|raw| matches!(raw.kind, kind::INIT | kind::INIT_ACK));
+    let tag = init.and_then(|raw| raw.bytes.get(4..START_OF_INIT)?.try_into().ok());
+    if let (Some(tag), Protocol::Sctp { peer_tag, .. }) = (tag, &mut parsed.protocol) {
+        *peer_tag = Some(VerificationTag(u32::from_be_bytes(tag)));
+    }
+    let name = match init.map(|raw| raw.kind) {
+        Some(kind::INIT) => "INIT …",
+        Some(_) => "INIT-ACK …",
+        None => "…",
+    };
+    if !parsed.label.is_empty() {
+        parsed.label += " | ";
+    }
+    parsed.label += name;
 }
 
 fn note(parsed: &mut Parsed, chunk: &Chunk<'_>) {

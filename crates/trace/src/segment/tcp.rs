@@ -4,6 +4,18 @@ use etherparse::{TcpOptionElement, TcpSlice};
 
 use super::{Acknowledgement, Parsed, Protocol};
 
+/// Where flags end in the header (RFC 9293 §3.1).
+const FLAGS_END: usize = 14;
+
+/// Parses a segment whose header was captured in part: without the options that are missing.
+pub(super) fn parse_part(bytes: &[u8], length: usize) -> Option<Parsed> {
+    let header = usize::from(bytes.get(..FLAGS_END)?[12] >> 4) * 4;
+    let mut padded = bytes.to_vec();
+    // Zeros end the options.
+    padded.resize(header.max(bytes.len()), 0);
+    Some(parse(&TcpSlice::from_slice(&padded).ok()?, length))
+}
+
 /// Parses a segment whose length by the IP header is `length`; the capture may contain less.
 pub(super) fn parse(tcp: &TcpSlice<'_>, length: usize) -> Parsed {
     let payload = length.saturating_sub(tcp.header_slice().len()) as u32;

@@ -3,7 +3,7 @@
 use anabranch_types::{Tsn, VerificationTag};
 use anabranch_wire::{CommonHeader, GapBlock, OutboundSack, PacketBuilder};
 
-use super::{Protocol, Segment};
+use super::{Protocol, Segment, Segments};
 use crate::capture::{Frame, Link};
 
 const NEAR: [u8; 4] = [10, 0, 0, 1];
@@ -157,4 +157,71 @@ fn other_frames_are_ignored() {
     assert!(Segment::of(1, &frame(Link::Ethernet, vec![0; 60])).is_none());
     assert!(Segment::of(1, &frame(Link::Loopback, vec![2])).is_none());
     assert!(Segment::of(1, &frame(Link::Ip, in_udp(53, b"a question for a name server"))).is_none());
+}
+
+/// Only ports and tag tell a conversation; zeros in their place would be those of another.
+#[test]
+fn packet_without_its_tag_is_left_out() {
+    let of = |kept: usize| {
+        let mut bytes = in_udp(9_899, &sack());
+        bytes.truncate(bytes.len() - sack().len() + kept);
+        Segment::of(1, &frame(Link::Ip, bytes))
+    };
+    assert_eq!(of(7), None);
+    let cut = of(8).unwrap();
+    let tag = VerificationTag(9);
+    let protocol = Protocol::Sctp { tag, peer_tag: None };
+    assert_eq!((cut.ports, cut.protocol), ((5_000, 5_001), protocol));
+    assert_eq!((cut.label.as_str(), cut.acknowledges), ("…", None));
+}
+
+/// The tag joins the INIT to what answers it.
+#[test]
+fn truncated_init_tells_its_initiate_tag() {
+    let mut packet = vec![0x13, 0x88, 0x13, 0x89];
+    packet.resize(12, 0);
+    packet.extend([1, 0, 0, 100]);
+    packet.extend(77u32.to_be_bytes());
+    packet.resize(112, 0);
+    let mut bytes = in_udp(9_899, &packet);
+    bytes.truncate(bytes.len() - packet.len() + 20);
+    let segment = Segment::of(1, &frame(Link::Ip, bytes)).unwrap();
+    let protocol = Protocol::Sctp {
+        tag: VerificationTag::ZERO,
+        peer_tag: Some(VerificationTag(77)),
+    };
+    assert_eq!((segment.protocol, segment.label.as_str()), (protocol, "INIT …"));
+}
+
+/// The checksum of a truncated packet is unknown, but a whole one came before it.
+#[test]
+fn truncated_packets_of_a_known_flow_are_parsed_on_any_port() {
+    let whole = in_udp(4_000, &sack());
+    let cut = whole[..whole.len() - 4].to_vec();
+    let [whole, cut] = [whole, cut].map(|bytes| frame(Link::Ip, bytes));
+    let mut reader = Segments::default();
+    assert_eq!(reader.read(1, &cut), None, "it may be anything");
+    assert!(reader.read(2, &whole).is_some());
+    let cut = reader.read(3, &cut).unwrap();
+    assert_eq!(cut.ports, (5_000, 5_001));
+}
+
+#[test]
+fn truncated_tcp_options_do_not_hide_a_segment() {
+    let mut bytes = Vec::new();
+    etherparse::PacketBuilder::ethernet2([1; 6], [2; 6])
+        .ipv4(NEAR, FAR, 64)
+        .tcp(80, 40_000, 1_000, 1_000)
+        .ack(77)
+        .options(&[etherparse::TcpOptionElement::Timestamp(1, 2)])
+        .unwrap()
+        .write(&mut bytes, b"hello")
+        .unwrap();
+    let of = |bytes: &[u8]| Segment::of(1, &frame(Link::Ethernet, bytes.to_vec()));
+    let (whole, cut) = (of(&bytes).unwrap(), of(&bytes[..14 + 20 + 24]).unwrap());
+    assert_eq!(
+        (cut.ports, cut.carries, cut.label),
+        (whole.ports, whole.carries, whole.label)
+    );
+    assert_eq!(of(&bytes[..14 + 20 + 13]), None);
 }

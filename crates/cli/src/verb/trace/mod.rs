@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anabranch_lab::file::write;
 use anabranch_trace::flow::{View, draw_svg, draw_text};
-use anabranch_trace::{Conversation, KeyLog, Segment, conversations, frames};
+use anabranch_trace::{Conversation, KeyLog, Segments, conversations, frames};
 
 use crate::arguments::{Capture, CaptureFile, FlowArguments, TraceVerb};
 use crate::failure::Failure;
@@ -124,7 +124,8 @@ fn chosen(capture: &Capture, mut all: Vec<Conversation>) -> Result<Conversation,
 /// Reads the conversations of a file, with an error if the file is truncated.
 fn read(arguments: &CaptureFile) -> Result<(Vec<Conversation>, Option<Failure>), Failure> {
     let file = &*arguments.file;
-    let mut keys = arguments.keys.as_deref().map(read_keys).transpose()?;
+    let keys = arguments.keys.as_deref().map(read_keys).transpose()?;
+    let mut reader = keys.map_or_else(Segments::default, Segments::opened_by);
     let shown = file.display();
     let source: Box<dyn Read + Send> = if file == Path::new("-") {
         Box::new(io::stdin())
@@ -139,10 +140,7 @@ fn read(arguments: &CaptureFile) -> Result<(Vec<Conversation>, Option<Failure>),
     let capture = frames(source).map_err(|error| Failure::Usage(format!("{shown}: {error}")))?;
     let segments = (1..)
         .zip(&capture.frames)
-        .filter_map(|(number, frame)| match &mut keys {
-            Some(keys) => Segment::opened(number, frame, keys),
-            None => Segment::of(number, frame),
-        });
+        .filter_map(|(number, frame)| reader.read(number, frame));
     let all = conversations(segments.collect());
     let broken = capture.error.map(|error| match all.is_empty() {
         true => Failure::Usage(format!("{shown}: {error}, and nothing to show stands before")),
