@@ -16,6 +16,10 @@ const LABELS: usize = 90;
 /// Distance of two rows at the same time, and the maximum that elapsed time adds, in pixels.
 const STEP: f64 = 17.0;
 const LONGEST_PAUSE: f64 = 90.0;
+/// Letters of a line of a label: the arrows begin at the left of a screen, however much a SACK reports.
+const WIDEST: usize = 60;
+/// Distance of two lines of a label.
+const LINE: f64 = 13.0;
 
 const STYLE: &str = "text{font:11px ui-monospace,monospace;fill:#222}.time{fill:#777}\
 .life{stroke:#bbb}.forward{stroke:#1f5fa8}.reverse{stroke:#a3541c}.retransmission{stroke-dasharray:5 3}\
@@ -32,8 +36,9 @@ row.addEventListener('mouseenter',()=>mark(true));row.addEventListener('mouselea
 pub fn draw(conversation: &Conversation, view: &View) -> String {
     let (rows, wanted) = view.of(conversation);
     let picture = Picture::of(conversation, rows);
-    let heights = heights(rows);
-    let bottom = heights.last().copied().unwrap_or(60.0) + 30.0;
+    let heights = picture.heights(rows);
+    let last_label = rows.last().map_or(0.0, |row| picture.label_height(row));
+    let bottom = heights.last().copied().unwrap_or(60.0) + last_label + 30.0;
     let mut svg = picture.head(bottom);
     for (row, height) in rows.iter().zip(&heights) {
         picture.row(&mut svg, row, *height);
@@ -67,23 +72,20 @@ fn covered_by(conversation: &Conversation) -> BTreeMap<usize, usize> {
     covered_by
 }
 
-/// Vertical position of each row: proportional to time within limits.
-fn heights(rows: &[Row]) -> Vec<f64> {
-    let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
-        return Vec::new();
-    };
-    let duration = (last.at - first.at).max(1) as f64;
-    let pixels_per_nanosecond = rows.len() as f64 * STEP / duration;
-    let mut height = 70.0;
-    let mut before = first.at;
-    rows.iter()
-        .map(|row| {
-            let pause = (row.at - before) as f64 * pixels_per_nanosecond;
-            height += STEP + pause.min(LONGEST_PAUSE);
-            before = row.at;
-            height
-        })
-        .collect()
+/// The lines of a label, which break between words.
+fn lines(label: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let length = |text: &str| text.chars().count();
+    for word in label.split(' ') {
+        match lines.last_mut() {
+            Some(line) if length(line) + 1 + length(word) <= WIDEST => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 struct Picture<'a> {
@@ -107,14 +109,40 @@ impl<'a> Picture<'a> {
         };
         let longest = |direction| {
             let rows = rows.iter().filter(|row| row.direction == direction);
-            let letters = rows.map(|row| picture.label(row).chars().count()).max();
-            (letters.unwrap_or(0).clamp(20, 140) as f64 * LETTER) as usize
+            let lines = rows.flat_map(|row| lines(&picture.label(row)));
+            let letters = lines.map(|line| line.chars().count()).max();
+            (letters.unwrap_or(0).clamp(20, WIDEST) as f64 * LETTER) as usize
         };
         let (forward, reverse) = (longest(Direction::Forward), longest(Direction::Reverse));
         picture.paths_start = LABELS + forward + 10;
         picture.paths_end = picture.paths_start + conversation.paths.len() * PATH_WIDTH;
         picture.width = picture.paths_end + reverse + 20;
         picture
+    }
+
+    /// Vertical position of each row: proportional to time within limits, and below the label of the row before.
+    fn heights(&self, rows: &[Row]) -> Vec<f64> {
+        let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
+            return Vec::new();
+        };
+        let duration = (last.at - first.at).max(1) as f64;
+        let pixels_per_nanosecond = rows.len() as f64 * STEP / duration;
+        let (mut height, mut label) = (70.0, 0.0);
+        let mut before = first.at;
+        rows.iter()
+            .map(|row| {
+                let pause = (row.at - before) as f64 * pixels_per_nanosecond;
+                height += STEP + pause.min(LONGEST_PAUSE).max(label);
+                label = self.label_height(row);
+                before = row.at;
+                height
+            })
+            .collect()
+    }
+
+    /// Height of the lines of a label below the first.
+    fn label_height(&self, row: &Row) -> f64 {
+        (lines(&self.label(row)).len() - 1) as f64 * LINE
     }
 
     /// Horizontal positions of a path's two lifelines.
@@ -163,12 +191,13 @@ impl<'a> Picture<'a> {
         );
         let below = height + 4.0;
         text(svg, "time", (10.0, below), &seconds(row.at));
-        let label = self.label(row);
         let place = match row.direction {
             Direction::Forward => LABELS as f64,
             Direction::Reverse => self.paths_end as f64 + 10.0,
         };
-        text(svg, "", (place, below), &label);
+        for (number, line) in lines(&self.label(row)).iter().enumerate() {
+            text(svg, "", (place, below + number as f64 * LINE), line);
+        }
         *svg += "</g>\n";
     }
 

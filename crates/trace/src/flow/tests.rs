@@ -74,6 +74,38 @@ fn svg_flow_graph_is_self_contained_and_shows_covers() {
     );
 }
 
+/// A SACK with many blocks, from the end that began.
+#[test]
+fn svg_arrows_begin_at_the_left_beside_long_labels() {
+    let mut conversation = conversation();
+    let blocks: Vec<String> = (0..40)
+        .map(|block| format!("{}–{}", 10 * block, 10 * block + 3))
+        .collect();
+    conversation.rows[0].label = format!("SACK 5 [{}]", blocks.join(", "));
+    let svg = draw_svg(&conversation, &View::default());
+    let rows = svg.split("class=\"row\"").skip(1);
+    let number = |row: &str, name: &str| -> f64 {
+        let (_, rest) = row.split_once(name).unwrap();
+        rest.split_once('"').unwrap().0.parse().unwrap()
+    };
+    let rows: Vec<(f64, f64, usize)> = rows
+        .map(|row| {
+            (
+                number(row, "x1=\""),
+                number(row, "y1=\""),
+                row.matches("<text").count(),
+            )
+        })
+        .collect();
+    assert!(rows[0].0 < 540.0, "{rows:?}");
+    // The next row is below the lines of the label; one text is the time.
+    assert!(
+        rows[0].2 > 5 && rows[1].1 > rows[0].1 + 13.0 * (rows[0].2 - 2) as f64,
+        "{rows:?}"
+    );
+    assert!(blocks.iter().all(|block| svg.contains(block.as_str())));
+}
+
 #[test]
 fn view_limits_rows_and_reports_omitted_ones() {
     let part = View {
