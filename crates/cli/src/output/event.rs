@@ -99,6 +99,7 @@ pub(crate) enum Event<'a> {
     Stored {
         transfer: u64,
         name: &'a str,
+        peer: SocketAddr,
         files: u64,
         size: u64,
         entries: &'a [StoredReport],
@@ -256,6 +257,8 @@ pub(crate) struct Summary {
     /// `send` or `recv`
     pub(crate) role: &'static str,
     pub(crate) name: String,
+    /// Where it was sent, or came from: `IP:port`, of a receiver all that were given.
+    pub(crate) peer: String,
     pub(crate) files: u64,
     pub(crate) size: u64,
     /// Bytes of them that were there before this session.

@@ -334,10 +334,10 @@ fn files_event_text(event: &Event<'_>) -> Option<String> {
         Event::Retry { message, seconds, .. } => {
             format!("{}; trying again in {seconds:.0} s", printable(message))
         }
-        Event::Stored { entries, .. } => {
+        Event::Stored { entries, peer, .. } => {
             let lines = entries
                 .iter()
-                .map(|entry| format!("stored {}", printable(&entry.file)));
+                .map(|entry| format!("stored {} from {peer}", printable(&entry.file)));
             lines.collect::<Vec<_>>().join("\n")
         }
         _ => return None,
@@ -371,12 +371,16 @@ pub(super) fn summary_text(summary: &Summary) -> String {
     let Summary {
         role,
         name,
+        peer,
         size,
         seconds,
         goodput_bit_s,
         ..
     } = summary;
-    let verb = if *role == "send" { "sent" } else { "received" };
+    let (verb, preposition) = match *role {
+        "send" => ("sent", "to"),
+        _ => ("received", "from"),
+    };
     let rate = match size {
         0 => String::new(),
         _ => format!(" in {seconds:.2} s, {}", rate_text(*goodput_bit_s)),
@@ -385,7 +389,7 @@ pub(super) fn summary_text(summary: &Summary) -> String {
         (Some(_), _) => size_text(*size),
         (None, files) => format!("{}, {}", files_text(files), bytes_text(*size)),
     };
-    let mut text = format!("{verb} {}: {what}{rate}", printable(name));
+    let mut text = format!("{verb} {} {preposition} {peer}: {what}{rate}", printable(name));
     if summary.resumed_bytes > 0 {
         text += &format!(", {} of it before", bytes_text(summary.resumed_bytes));
     }

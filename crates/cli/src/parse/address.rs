@@ -132,12 +132,17 @@ fn local(host: &str, port: u16) -> Result<SocketAddr, String> {
             .to_socket_addrs()
             .ok()
             .and_then(|mut found| found.next());
-        return found.ok_or_else(|| format!("{host} names no device of this host; `ip link` lists them"));
+        return found.ok_or_else(|| no_device(host));
     }
     let address: IpAddr = host
         .parse()
         .map_err(|_| format!("{host} is not an IP address; expected a local address such as 192.0.2.1"))?;
     Ok(SocketAddr::new(address, port))
+}
+
+/// Says that there is no device as a link-local address has it.
+pub(crate) fn no_device(host: &str) -> String {
+    format!("{host} names no device of this host; `ip link` lists them")
 }
 
 /// Whether both are one address, whatever their ports. Link-local addresses of different devices are different.

@@ -29,6 +29,8 @@ use crate::transfer::Digest;
 #[derive(Clone, Debug)]
 struct Contents {
     name: String,
+    /// Where it was sent, or came from.
+    peer: String,
     files: u64,
     size: u64,
     /// Digest of the only file.
@@ -40,6 +42,7 @@ fn summary(association: &Association, counter: &Counter, contents: Contents) -> 
     let seconds = counter.seconds();
     let Contents {
         name,
+        peer,
         files,
         size,
         sha256,
@@ -52,6 +55,7 @@ fn summary(association: &Association, counter: &Counter, contents: Contents) -> 
             Role::Receive => "recv",
         },
         name,
+        peer,
         files,
         size,
         resumed_bytes: resumed,

@@ -18,7 +18,7 @@ use crate::interrupt::{Interrupt, on_thread};
 use crate::keys::{self, SenderKeys};
 use crate::network;
 use crate::output::{Counter, Event, Reporter, Role, observe};
-use crate::parse::{Origins, PeerAddresses, is_same_host};
+use crate::parse::{Origins, PeerAddresses, is_same_host, no_device};
 use crate::same_file::is_same_file;
 use crate::transfer::{Note, Pace, Plan, Planned, Sending, conclude_sending, send};
 use crate::uplinks::{self, Following, Opened};
@@ -198,9 +198,13 @@ async fn connect_and_send(
         from,
         remotes,
     } = route;
+    let name = &sending.plan.title;
     let connected = network::try_connect(endpoint, remotes, sending.patience, keys, network::RECEIVER).await;
     let association = connected.map_err(|unconnected| Attempted {
-        failure: unconnected.failure,
+        failure: match unconnected.failure {
+            Failure::Work(text) => Failure::Work(format!("{name}: {text}")),
+            other => other,
+        },
         may_retry: unconnected.is_absent,
     })?;
     let following = Following {
@@ -210,7 +214,6 @@ async fn connect_and_send(
         remotes,
         beside: None,
     };
-    let name = &sending.plan.title;
     if let Some(live) = reporter.live() {
         live.name(TRANSFER, name);
     }
@@ -226,6 +229,7 @@ async fn connect_and_send(
     if let Ok(receipt) = &result {
         let contents = super::Contents {
             name: name.clone(),
+            peer: network::named(remotes),
             files: receipt.files,
             size: receipt.size,
             sha256: receipt.digest,
@@ -327,8 +331,13 @@ async fn plan(arguments: &SendArguments) -> Result<Plan, Failure> {
 async fn look_up(host: String, port: u16) -> Result<Vec<SocketAddr>, Failure> {
     on_thread(move || {
         let found = (host.as_str(), port).to_socket_addrs();
-        let found = found
-            .map_err(|error| Failure::Work(format!("cannot resolve {host}: {error}; check the name")))?;
+        let found = found.map_err(|error| {
+            // Names have no percent sign: it is an address with its device.
+            if host.contains('%') {
+                return Failure::usage(no_device(&host));
+            }
+            Failure::Work(format!("cannot resolve {host}: {error}; check the name"))
+        })?;
         Ok(found.collect())
     })
     .await

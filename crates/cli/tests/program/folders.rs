@@ -107,8 +107,11 @@ fn several_paths_are_one_transfer() {
     let paths = [&top, &a, &b].map(|path| path.to_str().unwrap());
     let sent = run(&[&["send", "--to", &receiver.to][..], &paths].concat());
     let line = String::from_utf8(sent.stdout).unwrap();
+    let (_, address) = receiver.to.split_once('@').unwrap();
     assert!(
-        line.contains("sent photos and 2 others: 7 files, 67.0 MB in "),
+        line.contains(&format!(
+            "sent photos and 2 others to {address}: 7 files, 67.0 MB in "
+        )),
         "{line}"
     );
     let stored = receiver.running.event("stored");

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::harness::{PROGRAM, Receiver, anabranch, file, ip, needs_root, run};
+use crate::harness::{PROGRAM, Receiver, anabranch, file, ip, needs_root, run, silent_address};
 
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap()
@@ -15,8 +15,11 @@ fn empty_file_arrives_and_is_called_so() {
     let mut receiver = Receiver::start("127.0.0.1", &["--once"]);
     let sent = run(&["send", path.to_str().unwrap(), "--to", &receiver.to]);
     let line = text(sent.stdout);
+    let (_, address) = receiver.to.split_once('@').unwrap();
     assert!(
-        line.contains("sent nothing: an empty file, SHA-256 e3b0c442"),
+        line.contains(&format!(
+            "sent nothing to {address}: an empty file, SHA-256 e3b0c442"
+        )),
         "{line}"
     );
     let offered = receiver.running.event("offered");
@@ -25,7 +28,9 @@ fn empty_file_arrives_and_is_called_so() {
         offered["peer"].as_str().unwrap().starts_with("127.0.0.1:"),
         "{offered}"
     );
-    assert_eq!(receiver.running.event("stored")["size"], 0);
+    let stored = receiver.running.event("stored");
+    assert_eq!((&stored["size"], &stored["peer"]), (&0.into(), &offered["peer"]));
+    assert_eq!(receiver.running.event("summary")["peer"], offered["peer"]);
     assert_eq!(
         std::fs::read(receiver.folder.path().join("nothing")).unwrap(),
         b""
@@ -60,6 +65,31 @@ fn failures_name_the_file_and_the_peer() {
     assert!(
         line.contains("run with --force") && !line.contains("--name"),
         "{line}"
+    );
+}
+
+#[test]
+fn absent_receiver_and_device_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "a", 10);
+    // The port is free again when the socket is dropped.
+    let (_, address) = silent_address();
+    let send = |to: &str| run(&["send", path.to_str().unwrap(), "--insecure", "--to", to]);
+    let absent = send(&address);
+    let line = text(absent.stderr);
+    assert!(
+        line.starts_with(&format!("error: a: nothing listens at {address}")),
+        "{line}"
+    );
+    let no_device = send("fe80::1%no-such");
+    let line = text(no_device.stderr);
+    assert!(
+        line.starts_with("error: fe80::1%no-such names no device of this host"),
+        "{line}"
+    );
+    assert_eq!(
+        (absent.status.code(), no_device.status.code()),
+        (Some(1), Some(2))
     );
 }
 

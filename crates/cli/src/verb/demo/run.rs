@@ -119,6 +119,7 @@ impl DemoRunner {
         let summary = result.as_ref().ok().map(|receipt| {
             let contents = crate::verb::Contents {
                 name: run.name.clone(),
+                peer: network::named(&receiver.local_addrs()),
                 files: receipt.files,
                 size: receipt.size,
                 sha256: receipt.digest,

@@ -253,11 +253,16 @@ impl Session {
 
     /// The failure, with the file and the peer that it concerns.
     fn failure(&self, failure: &ReceiveFailure) -> Failure {
+        Failure::Work(self.words(failure))
+    }
+
+    /// What is said of this transfer.
+    fn words(&self, said: impl std::fmt::Display) -> String {
         let peer = self.peer;
-        Failure::Work(match self.name.get() {
-            Some(name) => format!("{name} from {peer}: {failure}"),
-            None => format!("{peer}: {failure}"),
-        })
+        match self.name.get() {
+            Some(name) => format!("{name} from {peer}: {said}"),
+            None => format!("{peer}: {said}"),
+        }
     }
 
     /// Receives the offer and waits for a slot; `None` if the sender only checks its uplinks.
@@ -319,6 +324,7 @@ impl Session {
         let entries: Vec<StoredReport> = entries.collect();
         let contents = super::Contents {
             name,
+            peer: self.peer.to_string(),
             files: stored.files,
             size: stored.size,
             sha256: stored.digest(),
@@ -326,6 +332,7 @@ impl Session {
         self.reporter.report(&Event::Stored {
             transfer: self.transfer,
             name: &contents.name,
+            peer: self.peer,
             files: contents.files,
             size: contents.size,
             file: match &entries[..] {
@@ -361,7 +368,7 @@ impl Session {
             Reply::Note(message) => self.reporter.report(&Event::Warning {
                 transfer,
                 path: None,
-                message: &message,
+                message: &self.words(&message),
             }),
         }
     }
