@@ -22,6 +22,7 @@ use crate::byte_stream::ByteStream;
 use crate::driver::{Looked, Shared, Signals, until};
 use crate::error::{ConnectError, RecvError, SendError, TrySendError, UnfinishedError};
 use crate::events::Events;
+use crate::runtime::Home;
 use crate::stream::SendStream;
 
 /// A handle of one association. Clones refer to the same association.
@@ -41,6 +42,11 @@ struct Handle {
 impl Association {
     pub(crate) fn new(shared: Arc<Shared>, id: AssociationId, signals: Arc<Signals>) -> Self {
         Self(Arc::new(Handle { shared, signals, id }))
+    }
+
+    /// The runtime of its endpoint.
+    pub(crate) fn home(&self) -> &Home {
+        &self.0.shared.home
     }
 
     /// Waits for the end of the handshake that [`Endpoint::begin`](crate::Endpoint::begin) began. Other associations are established.

@@ -283,7 +283,8 @@ impl EndpointBuilder {
         self
     }
 
-    /// Opens the sockets and starts the endpoint's task on the current tokio runtime.
+    /// Opens the sockets and starts the endpoint's task on the current tokio runtime. The endpoint and what comes of it may be used on other
+    /// executors, too.
     ///
     /// # Errors
     ///

@@ -101,7 +101,8 @@ impl Endpoint {
             self.0.shared.command(|state| state.core.add_local(local));
             return Ok(local);
         }
-        Ok(self.add_socket(runtime::udp_socket(local)?))
+        let socket = self.0.shared.home.within(|| runtime::udp_socket(local))?;
+        Ok(self.add_socket(socket))
     }
 
     /// Adds an existing socket in the same way; returns its address. A closed endpoint does not use it.
@@ -160,6 +161,16 @@ impl Endpoint {
     ///
     /// As [`connect`](Self::connect).
     pub async fn connect_with(
+        &self,
+        peer: impl ToSocketAddrs,
+        config: &AssociationConfig,
+    ) -> Result<Association, ConnectError> {
+        // Names are resolved and time passes on the runtime of the endpoint.
+        let home = &self.0.shared.home;
+        home.poll_within(self.resolve_and_connect(peer, config)).await
+    }
+
+    async fn resolve_and_connect(
         &self,
         peer: impl ToSocketAddrs,
         config: &AssociationConfig,

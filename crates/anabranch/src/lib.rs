@@ -46,6 +46,7 @@
 //!
 //! Each endpoint has one task on the tokio runtime that carries packets between the sockets and the protocol
 //! core; handles call the core directly. A handle that sends fills a buffer; the task empties it in batches.
+//! Handles work on any executor: only [`EndpointBuilder::bind`] has to run on tokio.
 //! Dropping handles shuts associations down in the background; awaiting [`Association::shutdown`] or
 //! [`Endpoint::close`] makes sure.
 

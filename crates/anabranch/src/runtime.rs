@@ -20,6 +20,33 @@ use anabranch_io::{self as sockets, Egress, IcmpMessage, Incoming, Outgoing, Soc
 use anabranch_types::Instant;
 use tokio::io::Interest;
 
+/// The runtime of an endpoint: that in which it was bound. Its handles may be used on other executors.
+#[derive(Clone, Debug)]
+pub(crate) struct Home(tokio::runtime::Handle);
+
+impl Home {
+    /// The current runtime.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub(crate) fn current() -> Self {
+        Self(tokio::runtime::Handle::current())
+    }
+
+    /// What `make` makes may be a timer or a socket of the runtime.
+    pub(crate) fn within<T>(&self, make: impl FnOnce() -> T) -> T {
+        let _entered = self.0.enter();
+        make()
+    }
+
+    /// Polls `work` such that it finds timers, sockets and threads of the runtime, whatever executor polls it.
+    pub(crate) async fn poll_within<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        std::future::poll_fn(|cx| self.within(|| work.as_mut().poll(cx))).await
+    }
+}
+
 /// Runs `task` to completion, in the background.
 pub(crate) fn spawn(task: impl Future<Output = ()> + Send + 'static) {
     tokio::spawn(task);

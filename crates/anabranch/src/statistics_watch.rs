@@ -26,12 +26,12 @@ impl Association {
     ///
     /// # Panics
     ///
-    /// If `interval` is zero, or outside of a tokio runtime.
+    /// If `interval` is zero.
     #[must_use]
     pub fn statistics_every(&self, interval: Duration) -> StatisticsWatch {
         StatisticsWatch {
             association: self.downgrade(),
-            ticks: Ticks::new(interval),
+            ticks: self.home().within(|| Ticks::new(interval)),
             is_over: false,
         }
     }

@@ -24,7 +24,7 @@ use super::seal::Seal;
 use super::signals::{Signals, Wake, Wakings};
 use super::streams::StreamController;
 use crate::events::AssociationEvent;
-use crate::runtime::Clock;
+use crate::runtime::{Clock, Home};
 use crate::streams::StreamLimits;
 
 /// The reason in the ABORT to associations that nobody accepts.
@@ -47,6 +47,8 @@ pub(crate) struct SharedLimits {
 pub(crate) struct Shared {
     state: Mutex<State>,
     clock: Clock,
+    /// What the handles need of the runtime that the driver runs on.
+    pub(crate) home: Home,
     /// Below the core; `None` if packets are in the clear.
     pub(crate) seal: Option<Seal>,
     /// Limits of the streams of each association; `None` if associations have no streams with credit.
@@ -73,6 +75,7 @@ impl Shared {
         Self {
             state: Mutex::new(State::new(core, sockets, limits)),
             clock,
+            home: Home::current(),
             seal,
             streams,
             sealed: Notify::new(),

@@ -6,6 +6,7 @@ mod bytes;
 mod closing;
 mod common;
 mod data_channels;
+mod executor;
 mod heartbeats;
 mod many;
 mod messages;
