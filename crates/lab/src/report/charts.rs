@@ -99,7 +99,13 @@ fn chart(summary: &ResultSummary, panel: &Panel, all_series: &[PanelSeries], hea
     } else {
         all_series.iter().map(name).collect()
     };
-    let styles = styles(all_series);
+    let mut styles = styles(all_series);
+    if !words.is_empty() {
+        for style in &mut styles {
+            style.stroke = Stroke::None;
+        }
+    }
+    distinguish(&mut styles);
     let chart_series = |(number, (series, style)): (usize, (&PanelSeries, Style))| {
         let point = |point: &PanelPoint| Point {
             x: if is_swept { point.x } else { number as f64 },
@@ -109,14 +115,7 @@ fn chart(summary: &ResultSummary, panel: &Panel, all_series: &[PanelSeries], hea
         };
         Series {
             name: name(series),
-            style: Style {
-                stroke: if words.is_empty() {
-                    style.stroke
-                } else {
-                    Stroke::None
-                },
-                ..style
-            },
+            style,
             points: series.points.iter().map(point).collect(),
         }
     };
@@ -218,6 +217,26 @@ fn styles(all_series: &[PanelSeries]) -> Vec<Style> {
         formulas: distinct(all_series, SeriesOrigin::Formula),
     };
     all_series.iter().map(|series| key.style(series)).collect()
+}
+
+/// Gives series another marker, filled or hollow, that differ from others in colour and width only: they would look the same in black and
+/// white. There are enough markers for twelve series.
+fn distinguish(styles: &mut [Style]) {
+    let mut looks: Vec<(Stroke, Option<Marker>, bool)> = Vec::new();
+    let fills = [false, true];
+    let markers = fills
+        .iter()
+        .flat_map(|hollow| Marker::ALL.map(|marker| (marker, *hollow)));
+    for style in styles {
+        if looks.contains(&(style.stroke, style.marker, style.hollow)) && style.marker.is_some() {
+            let stroke = style.stroke;
+            let free = |(marker, hollow): &(Marker, bool)| !looks.contains(&(stroke, Some(*marker), *hollow));
+            if let Some((marker, hollow)) = markers.clone().find(free) {
+                (style.marker, style.hollow) = (Some(marker), hollow);
+            }
+        }
+        looks.push((style.stroke, style.marker, style.hollow));
+    }
 }
 
 /// Names of all series of an origin.
@@ -327,8 +346,9 @@ fn plot(drawn: &Plot) -> Chart {
             } else {
                 Stroke::Dashed
             },
-            marker: None,
-            hollow: false,
+            // Lines of many points have few markers.
+            marker: Some(marker(number)),
+            hollow: number / Marker::ALL.len() % 2 == 1,
             wide: false,
         },
         points: series

@@ -2,7 +2,7 @@
 
 use super::{Entry, charts, index, page, write};
 use crate::summary::tests::summary;
-use crate::summary::{PanelSeries, ResultSummary, SeriesOrigin, Size};
+use crate::summary::{PanelSeries, Plot, PlotSeries, ResultSummary, SeriesOrigin, Size};
 
 fn page_of(summary: &ResultSummary) -> String {
     page::page(summary, &charts::of(summary))
@@ -176,6 +176,66 @@ fn too_many_series_are_split_into_charts() {
         .collect();
     assert_eq!(headings, ["delay 5 ms", "delay 50 ms"]);
     assert_eq!(charts.panels[0][0].series.len(), 7);
+}
+
+/// Strokes, markers and their fills of a chart's series, each once.
+fn looks(chart: &anabranch_chart::Chart) -> usize {
+    let look = |series: &anabranch_chart::Series| {
+        let style = &series.style;
+        format!("{:?} {:?} {}", style.stroke, style.marker, style.hollow)
+    };
+    let looks: std::collections::BTreeSet<String> = chart.series.iter().map(look).collect();
+    looks.len()
+}
+
+#[test]
+fn eight_lines_differ_in_black_and_white() {
+    // As many variants, or two of them at as many places as make eight.
+    for (variants, places) in [(8, 1), (4, 2), (2, 4), (1, 8)] {
+        for is_of_words in [false, true] {
+            let mut summary = summary();
+            if is_of_words {
+                summary.x.words = vec!["one".into(), "two".into()];
+            }
+            let all_series = &mut summary.panels[0].series;
+            let template = all_series[0].clone();
+            let series = (0..8).map(|number| PanelSeries {
+                name: format!("variant {}", number % variants),
+                coordinates: if places == 1 {
+                    Vec::new()
+                } else {
+                    vec![format!("place {}", number / variants)]
+                },
+                ..template.clone()
+            });
+            *all_series = series.collect();
+            let charts = charts::of(&summary);
+            let chart = &charts.panels[0][0];
+            assert_eq!(
+                (chart.series.len(), looks(chart)),
+                (8, 8),
+                "{variants} variants, words {is_of_words}"
+            );
+        }
+    }
+}
+
+#[test]
+fn eight_lines_of_a_plot_differ_in_black_and_white() {
+    let series = |number: usize| PlotSeries {
+        name: format!("path {number}"),
+        points: vec![(0.0, 1.0), (1.0, 2.0)],
+    };
+    let plot = Plot {
+        title: "queues".into(),
+        labels: ("time, s".into(), "bytes".into()),
+        series: (0..8).map(series).collect(),
+    };
+    let summary = ResultSummary {
+        plots: vec![plot],
+        ..summary()
+    };
+    assert_eq!(looks(&charts::of(&summary).plots[0]), 8);
 }
 
 #[test]
