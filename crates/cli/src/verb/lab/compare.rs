@@ -29,6 +29,9 @@ fn print_objects(compared: &Comparison) -> Result<(), Failure> {
         let mut object = serde_json::json!(difference);
         object["event"] = "difference".into();
         object["significant"] = difference.difference.is_significant().into();
+        if difference.difference.count < 2 {
+            object["difference"]["confidence"] = serde_json::Value::Null;
+        }
         print_json(&object)?;
     }
     for found in &compared.one_sided {
@@ -100,7 +103,11 @@ fn row(difference: &Difference) -> Vec<String> {
         format!("{before:.3}"),
         format!("{after:.3}"),
         format!("{:+.3}", difference.mean),
-        format!("± {:.3}", difference.confidence),
+        // One pair has no interval.
+        match difference.count {
+            0 | 1 => "unknown".to_owned(),
+            _ => format!("± {:.3}", difference.confidence),
+        },
         difference.count.to_string(),
         mark.to_owned(),
     ]
@@ -133,4 +140,27 @@ fn rest(compared: &Comparison) -> String {
         text += &format!("\nmetrics of one side only: {}\n", metrics.join(", "));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_lab::stats::SampleStats;
+
+    use super::{Difference, row};
+
+    #[test]
+    fn one_pair_has_no_interval() {
+        let of = |differences: &[f64]| {
+            let difference = Difference {
+                point: "a".into(),
+                metric: "goodput".into(),
+                before: 1.0,
+                after: 2.0,
+                difference: SampleStats::of(differences).unwrap(),
+            };
+            row(&difference).swap_remove(5)
+        };
+        assert_eq!(of(&[1.0]), "unknown");
+        assert_eq!(of(&[1.0, 1.0]), "± 0.000");
+    }
 }
