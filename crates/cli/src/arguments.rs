@@ -51,7 +51,8 @@ Examples:
           on the receiving host; then, on the sending host:
   anabranch send big.iso --to 192.0.2.1,198.51.100.1
 
-More examples and exit codes: `anabranch <COMMAND> --help`";
+More examples and exit codes: `anabranch <COMMAND> --help`
+Pages in docs/: below /usr/share/doc/anabranch, and at https://github.com/anabranch/anabranch";
 
 const LAB_EXAMPLES: &str = "\
 Examples:
