@@ -43,7 +43,7 @@ impl Ends {
                 self.tags.entry(tag).or_insert(direction);
             }
             if let Some(tag) = peer_tag {
-                self.tags.entry(tag).or_insert(direction.opposite());
+                self.tags.entry(tag).or_insert_with(|| direction.opposite());
             }
         }
         direction
