@@ -117,6 +117,10 @@ asan-sockets: setup ## run them under AddressSanitizer, library included (needs:
 wheel-test: setup ## test the Python package, installed into a fresh environment
 	@scripts/wheel test
 
+.PHONY: wheel-versions
+wheel-versions: setup ## the same with each interpreter from 3.10 on that is installed, with the newest packages for it
+	@scripts/wheel versions
+
 .PHONY: package-test
 package-test: ## install the packages into an empty Debian and run them, as root (installs mmdebstrap)
 	@scripts/package-test
@@ -177,6 +181,10 @@ bench-sweep: ## time a sweep of 55 simulated runs of 300 s on all cores, without
 	cache=$$(mktemp -d); trap 'rm -rf "$$cache"' EXIT; \
 	time $(CARGO) run --release --quiet --package anabranch-cli --bin anabranch -- \
 	  lab run bench/sweep.toml --cache "$$cache" $(ARGS)
+
+.PHONY: bench-python
+bench-python: setup ## compare a sweep on a Dask cluster with threads, and read ten million rows of results into polars
+	@scripts/wheel bench $(ARGS)
 
 .PHONY: bench-testbed
 bench-testbed: ## measure how late packets are on a test bed of more than 200 Mbit/s (as root)

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `plan` | a plan |
 //! | `run` | running it: all cores, without the interpreter's lock, until Ctrl-C |
+//! | `gather` | runs that an executor carries out: which are open, what came back |
 //! | `scheduler` | path schedulers written in Python |
 //! | `results` | results, findings |
 //! | `table` | tables through Arrow's PyCapsule interface |
 //!
 //! The package's Python part is in `python/anabranch`, its tests are in `tests`.
 
+mod gather;
 mod plan;
 mod results;
 mod run;
@@ -22,13 +24,19 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false, name = "_native")]
 mod native {
     #[pymodule_export]
+    use crate::gather::Gathering;
+    #[pymodule_export]
     use crate::plan::{NativePlan, PlanError};
     #[pymodule_export]
     use crate::results::{Finding, Results};
     #[pymodule_export]
-    use crate::run::{Progress, build_of, results_of, run_all, run_some};
+    use crate::run::{Progress, build_of, run_all, run_some};
     #[pymodule_export]
     use crate::scheduler::{Backlog, PathFacts};
     #[pymodule_export]
     use crate::table::Table;
+
+    /// Version of the package with the commit that it was built from.
+    #[pymodule_export]
+    const VERSION: &str = env!("ANABRANCH_VERSION");
 }

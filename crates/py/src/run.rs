@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anabranch::OwnPolicies;
 use anabranch_lab::Point;
-use anabranch_lab::run::{self, Cache, Outcome, Record, RunError, Runner};
+use anabranch_lab::run::{self, Cache, Outcome, Runner};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::gather::text_of;
 use crate::plan::NativePlan;
 use crate::results::Results;
 use crate::scheduler::{Raised, own_policies};
@@ -39,7 +40,7 @@ pub(crate) struct Progress {
 #[pymethods]
 impl Progress {
     #[new]
-    const fn new(done: usize, all: usize, cached: usize, work_done: f64, work: f64) -> Self {
+    pub(crate) const fn new(done: usize, all: usize, cached: usize, work_done: f64, work: f64) -> Self {
         Self {
             done,
             all,
@@ -88,7 +89,7 @@ pub(crate) fn run_all(
     Ok(Results::of(Arc::clone(&plan.0), outcomes))
 }
 
-/// Runs those points of the plan that `indices` name, on one core; returns their records in a form for `results_of`.
+/// Runs those points of the plan that `indices` name, on one core; returns their records in a form for `Gathering.take`.
 #[pyfunction]
 pub(crate) fn run_some<'py>(
     plan: &NativePlan,
@@ -102,32 +103,18 @@ pub(crate) fn run_some<'py>(
     let points = points.ok_or_else(|| PyValueError::new_err("the plan has fewer runs"))?;
     let sweep = Sweep::new(Some(1), cache, schedulers)?;
     let outcomes = sweep.run(py, &points, None)?;
-    let records: Vec<Result<&Record, &RunError>> =
-        outcomes.iter().map(|outcome| outcome.as_deref()).collect();
-    let text = serde_json::to_vec(&records).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    Ok(PyBytes::new(py, &text))
+    Ok(PyBytes::new(py, &text_of(&outcomes)?))
 }
 
-/// The results of a plan from the records of all its points, as `run_some` returned them.
-#[pyfunction]
-pub(crate) fn results_of(
-    plan: &NativePlan,
-    py: Python<'_>,
-    batches: Vec<(Vec<usize>, Vec<u8>)>,
-) -> PyResult<Results> {
-    let refused = |text: String| PyValueError::new_err(format!("records of a batch: {text}"));
-    py.detach(|| {
-        let mut outcomes: Vec<Outcome> = vec![Err(RunError::Interrupted); plan.0.points.len()];
-        for (indices, text) in batches {
-            let records: Vec<Result<Record, RunError>> =
-                serde_json::from_slice(&text).map_err(|error| refused(error.to_string()))?;
-            for (index, record) in indices.into_iter().zip(records) {
-                let place = outcomes.get_mut(index);
-                *place.ok_or_else(|| refused("the plan has fewer runs".into()))? = record.map(Arc::new);
-            }
-        }
-        Ok(Results::of(Arc::clone(&plan.0), outcomes))
-    })
+/// The cache in a folder, which is created, for a build; or none.
+pub(crate) fn prepared(cache: Option<(PathBuf, String)>) -> PyResult<Cache> {
+    let cache = cache.map_or_else(Cache::none, |(folder, build)| Cache::new(folder, build));
+    let prepared = cache.prepare().map_err(|error| {
+        PyOSError::new_err(format!(
+            "cannot write to the cache: {error}; choose another folder with cache="
+        ))
+    });
+    prepared.map(|()| cache)
 }
 
 /// A sweep: how and where points are run.
@@ -148,19 +135,13 @@ impl Sweep {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let stop = Arc::new(AtomicBool::new(false));
         let raised = Raised::new(Arc::clone(&stop));
-        let sweep = Self {
+        Ok(Self {
             jobs: jobs.unwrap_or_else(cores),
-            cache: cache.map_or_else(Cache::none, |(folder, build)| Cache::new(folder, build)),
+            cache: prepared(cache)?,
             own_policies: own_policies(schedulers, &raised),
             raised,
             stop,
-        };
-        sweep.cache.prepare().map_err(|error| {
-            PyOSError::new_err(format!(
-                "cannot write to the cache: {error}; choose another folder with cache="
-            ))
-        })?;
-        Ok(sweep)
+        })
     }
 
     /// Runs the points in threads of their own; this thread handles signals and calls `report` meanwhile.

@@ -153,10 +153,10 @@ def test_process_pool_gives_the_same_bytes(plan, results, tmp_path, workers):
 
 
 def test_worker_of_another_version_is_refused(plan):
-    from anabranch import _plan
+    from anabranch import _sweep
 
     with pytest.raises(RuntimeError, match="install the same wheel"):
-        _plan._work(plan, [0], None, {}, "another")
+        _sweep.run_batch(plan._arguments, None, {}, "another", [0])
 
 
 def test_second_run_is_found_in_the_cache(plan, results, tmp_path):

@@ -19,6 +19,8 @@ Examples:
           another congestion control, other output folder; then: anabranch lab compare target/lab/sar-1-quick lia
   anabranch lab run experiments/testbed-2.toml --quick
           on a test bed (as root): anabranch, usrsctp, the kernel's TCP and MPTCP; --set backend=testbed works for other plans
+  anabranch lab run experiments/sar-1.toml --on dask://10.0.0.1:8786
+          on the workers of a cluster: docs/clusters.md
   anabranch lab run experiments/*.toml --keep experiments/results
           all experiments in full size; keeps the result summaries for docs/claims.md (as root, because of the test beds)
 
@@ -165,7 +167,7 @@ pub(crate) enum ModelArgument {
 }
 
 /// Options for reading plans.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct PlanArguments {
     /// Use the quick size of the plan: shorter runs, fewer points and seeds
     #[arg(long)]
@@ -189,6 +191,10 @@ pub(crate) struct LabRunArguments {
     /// Number of concurrent runs [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
+
+    /// Run on a Dask cluster, dask://HOST:PORT, through the Python package (docs/clusters.md); simulated runs only
+    #[arg(long, value_name = "CLUSTER", value_parser = parse_cluster, conflicts_with_all = ["jobs", "events", "capture"])]
+    pub(crate) on: Option<String>,
 
     /// Output folder [default: target/lab/NAME, or target/lab/NAME-quick]
     #[arg(long, value_name = "DIR")]
@@ -214,6 +220,18 @@ pub(crate) struct LabRunArguments {
 
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+/// The address of a cluster's scheduler.
+fn parse_cluster(text: &str) -> Result<String, String> {
+    let is_whole = text
+        .strip_prefix("dask://")
+        .and_then(|rest| rest.rsplit_once(':'))
+        .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    match is_whole {
+        true => Ok(text.to_owned()),
+        false => Err("expected the address of Dask's scheduler: dask://HOST:PORT".to_owned()),
+    }
 }
 
 /// Arguments of `lab list`.

@@ -14,6 +14,18 @@ Tables of results implement Arrow's PyCapsule interface: ``polars.DataFrame(resu
 
 from ._native import Backlog, Finding, PathFacts, PlanError, Progress, Results, Table
 from ._plan import Plan
+from ._progress import ProgressBar
 from ._scheduler import PathScheduler
 
-__all__ = ["Backlog", "Finding", "PathFacts", "PathScheduler", "Plan", "PlanError", "Progress", "Results", "Table"]
+__all__ = [
+    "Backlog",
+    "Finding",
+    "PathFacts",
+    "PathScheduler",
+    "Plan",
+    "PlanError",
+    "Progress",
+    "ProgressBar",
+    "Results",
+    "Table",
+]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor, as_completed
-from functools import cache
+from concurrent.futures import Executor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import _native
 from ._native import NativePlan, Progress, Results
+from ._progress import ProgressBar
 from ._scheduler import PathScheduler
+from ._sweep import StrPath, cache_of, gather
 
-StrPath = str | os.PathLike[str]
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 class Plan:
@@ -139,10 +142,10 @@ class Plan:
         self,
         *,
         jobs: int | None = None,
-        executor: Executor | None = None,
+        executor: Executor | Client | None = None,
         cache: StrPath | None = None,
         schedulers: Mapping[str, Callable[[], PathScheduler]] | None = None,
-        progress: Callable[[Progress], object] | None = None,
+        progress: Callable[[Progress], object] | bool | None = None,
     ) -> Results:
         """Run the plan.
 
@@ -153,19 +156,20 @@ class Plan:
         ----------
         jobs : int, optional
             Number of threads; one for each core unless given.
-        executor : concurrent.futures.Executor, optional
-            Runs the plan instead of this process' threads, such as a ``ProcessPoolExecutor`` or the executor of a cluster. A task is
-            one run or about one 64th of the work, and uses one core. Workers of another version of this package are refused. Files that the plan
-            names must be found by the workers.
+        executor : concurrent.futures.Executor or distributed.Client, optional
+            Runs the plan instead of this process' threads: a ``ProcessPoolExecutor``, or the client of a Dask cluster. A task is some runs,
+            about one 64th of the work or less, and uses one core. Workers of another version of this package are refused. Files that the plan
+            names must be found by the workers. On a Dask cluster, lost workers and a restarted scheduler change nothing.
         cache : path-like, optional
-            Folder in which each finished run is stored and found again by the same version of this package. Nothing is stored unless
-            given.
+            Folder in which each finished run is stored and found again by the same version of this package. Workers store runs there, too,
+            as soon as they are done. Nothing is stored unless given.
         schedulers : mapping of str to callable, optional
             Path schedulers written in Python, by the names of the variants that use them instead of the plan's: classes, or other
             functions without arguments, called for each end of each association. Their runs are neither read from the cache nor stored
             in it, and hold the interpreter's lock whenever a scheduler is asked. With `executor`, they must be picklable.
-        progress : callable, optional
-            Is called with a `Progress` at most ten times a second. An exception that it raises ends the runs.
+        progress : callable or bool, optional
+            Is called with a `Progress` at most ten times a second, or after each task of an executor. An exception that it raises ends the
+            runs. ``True`` shows a `ProgressBar`.
 
         Returns
         -------
@@ -176,72 +180,28 @@ class Plan:
         OSError
             The cache cannot be written.
         ValueError
-            Both `jobs` and `executor` are given, or `schedulers` names no variant, or a scheduler returns no path.
+            Both `jobs` and `executor` are given, or `schedulers` names no variant, or a scheduler returns no path, or an executor is to
+            run a plan on a test bed.
         Exception
             Whatever a scheduler or `progress` raises.
         RuntimeError
-            A worker of `executor` has another version of this package.
+            A worker of `executor` has another version of this package, or the connection to Dask's scheduler is lost.
         """
+        if isinstance(progress, bool):
+            bar = ProgressBar()
+            try:
+                show = bar if progress else None
+                return self.run(jobs=jobs, executor=executor, cache=cache, schedulers=schedulers, progress=show)
+            finally:
+                bar.close()
         own = dict(schedulers or {})
         if unknown := own.keys() - set(self.variants):
             raise ValueError(f"schedulers= names {sorted(unknown)}; the plan has the variants {self.variants}")
         if executor is not None:
             if jobs is not None:
                 raise ValueError("jobs= is the number of threads here; give the executor its number of workers instead")
-            return _run_on(executor, self, cache, own, progress)
-        return _native.run_all(self._native, jobs, _cache(cache), own, progress)
-
-
-# About this many tasks: enough for workers to end at about the same time, few enough that handing them out costs nothing.
-_BATCHES = 64
-
-
-def _batches(works: list[float]) -> list[list[int]]:
-    """Indices of runs in batches of about equal work, longest runs first."""
-    share = sum(works) / _BATCHES
-    batches: list[list[int]] = []
-    filled = float("inf")
-    for index in sorted(range(len(works)), key=lambda index: (-works[index], index)):
-        if filled >= share:
-            batches.append([])
-            filled = 0.0
-        batches[-1].append(index)
-        filled += works[index]
-    return batches
-
-
-_Schedulers = dict[str, Callable[[], PathScheduler]]
-
-
-def _work(plan: Plan, indices: list[int], cache: StrPath | None, schedulers: _Schedulers, build: str) -> bytes:
-    """Run a batch in a worker."""
-    if build != _build():
-        raise RuntimeError("this worker has another version of anabranch: install the same wheel on all workers")
-    return _native.run_some(plan._native, indices, _cache(cache), schedulers)
-
-
-def _run_on(
-    executor: Executor,
-    plan: Plan,
-    cache: StrPath | None,
-    schedulers: _Schedulers,
-    progress: Callable[[Progress], object] | None,
-) -> Results:
-    works = plan._native.works
-    tasks = {executor.submit(_work, plan, batch, cache, schedulers, _build()): batch for batch in _batches(works)}
-    done: list[tuple[list[int], bytes]] = []
-    try:
-        for task in as_completed(tasks):
-            done.append((tasks[task], task.result()))
-            if progress is not None:
-                finished = [index for batch, _ in done for index in batch]
-                work = sum(works[index] for index in finished)
-                progress(Progress(len(finished), len(works), 0, work, sum(works)))
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        raise
-    return _native.results_of(plan._native, done)
+            return gather(executor, self._arguments, self._native, cache, own, progress).results()
+        return _native.run_all(self._native, jobs, cache_of(cache), own, progress)
 
 
 def _listed(changes: Mapping[str, object] | None) -> tuple[str, ...]:
@@ -252,12 +212,3 @@ def _listed(changes: Mapping[str, object] | None) -> tuple[str, ...]:
 
     return tuple(f"{key}={text(value)}" for key, value in (changes or {}).items())
 
-
-@cache
-def _build() -> str:
-    """Identify this version of the package by the digest of its native module."""
-    return _native.build_of(str(_native.__file__))
-
-
-def _cache(folder: StrPath | None) -> tuple[str, str] | None:
-    return None if folder is None else (os.fspath(folder), _build())

@@ -3,6 +3,7 @@
 mod claims;
 mod compare;
 mod list;
+mod on;
 mod progress;
 mod report;
 mod results;

@@ -12,6 +12,7 @@ use anabranch_lab::results::{Results, write};
 use anabranch_lab::run::{Cache, Files, Outcome, Runner};
 use anabranch_lab::summary::{ResultSummary, Size};
 
+use super::on::Cluster;
 use super::progress::ProgressReport;
 use super::results;
 use crate::arguments::LabRunArguments;
@@ -91,10 +92,11 @@ fn check_folders(plans: &[Arc<Plan>], arguments: &LabRunArguments) -> Result<(),
     Ok(())
 }
 
-/// Context of the command: cache, number of threads, and progress report.
+/// Context of the command: cache, number of threads or cluster, and progress report.
 struct Context {
     cache: Cache,
     jobs: usize,
+    cluster: Option<Arc<Cluster>>,
     stop: Arc<AtomicBool>,
     files: Files,
     progress: Arc<ProgressReport>,
@@ -114,7 +116,11 @@ impl Context {
         })?;
         let jobs = arguments.jobs.map_or_else(cores, usize::from);
         let stop = Arc::new(AtomicBool::new(false));
-        let runner = Runner::new(&cache, jobs, &stop);
+        let cluster = Cluster::of(arguments).map(Arc::new);
+        // What the workers have stored is known only to them.
+        let nothing = Cache::none();
+        let known = if cluster.is_some() { &nothing } else { &cache };
+        let runner = Runner::new(known, jobs, &stop);
         let plans = plans
             .iter()
             .map(|plan| (plan.name.clone(), runner.survey(&plan.points)));
@@ -122,6 +128,7 @@ impl Context {
         Ok(Self {
             cache,
             jobs,
+            cluster,
             stop,
             files: Files {
                 events: arguments.events.clone(),
@@ -155,17 +162,23 @@ impl Context {
         let work = {
             let (plan, stop) = (Arc::clone(plan), Arc::clone(&self.stop));
             let (cache, jobs, progress) = (self.cache.clone(), self.jobs, Arc::clone(&self.progress));
-            let files = self.files.clone();
-            move || {
-                let runner = Runner::new(&cache, jobs, &stop).recording(files);
-                runner.run(&plan.points, &|state| progress.show(number, state))
+            let (files, cluster) = (self.files.clone(), self.cluster.clone());
+            move || match cluster {
+                Some(cluster) => cluster.run(&plan, &|state| progress.show(number, state)),
+                None => {
+                    let runner = Runner::new(&cache, jobs, &stop).recording(files);
+                    Ok(runner.run(&plan.points, &|state| progress.show(number, state)))
+                }
             }
         };
         let mut work = tokio::task::spawn_blocking(work);
         tokio::select! {
-            outcomes = &mut work => outcomes.map_err(Failure::work),
+            outcomes = &mut work => outcomes.map_err(Failure::work)?,
             () = interrupt.wait() => {
                 self.stop.store(true, Ordering::Relaxed);
+                if let Some(cluster) = &self.cluster {
+                    cluster.stop();
+                }
                 // Finished runs are in the cache; the others stop within moments.
                 let _ = work.await;
                 Err(Failure::Interrupted)
