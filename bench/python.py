@@ -99,7 +99,7 @@ def sweep():
     cores = len(os.sched_getaffinity(0))
     plan = ab.Plan.read(SWEEP.replace("MEASURE", "10s"))
     found, times = {}, {}
-    one = dict(threads_per_worker=1, dashboard_address=None, processes=True)
+    one = dict(threads_per_worker=1, dashboard_address=":0", processes=True)
     # Workers without a task cost nothing, and both clusters are there all the time.
     with (
         LocalCluster(n_workers=1, **one) as small,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anabranch_lab::results::{Column, Table as LabTable, Values};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringViewArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -29,7 +29,8 @@ impl Table {
 /// A column with its type; values may be missing.
 fn arrow(column: Column) -> (Field, ArrayRef) {
     let (kind, array): (DataType, ArrayRef) = match column.values {
-        Values::Words(words) => (DataType::Utf8, Arc::new(StringArray::from(words))),
+        // Views, because polars has strings in this form and would copy those in another one.
+        Values::Words(words) => (DataType::Utf8View, Arc::new(StringViewArray::from(words))),
         Values::Whole(numbers) => (DataType::Int64, Arc::new(Int64Array::from(numbers))),
         Values::Numbers(numbers) => (DataType::Float64, Arc::new(Float64Array::from(numbers))),
     };
