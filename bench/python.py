@@ -55,7 +55,7 @@ repetitions = 8
 
 [time]
 warm-up = "0s"
-measure = "625s"
+measure = "626s"
 
 [paths.a]
 rate = "100kbit"

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anabranch::OwnPolicies;
 use anabranch_lab::Point;
-use anabranch_lab::run::{self, Cache, Outcome, Runner};
+use anabranch_lab::run::{self, Cache, Files, Outcome, Runner};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -74,17 +74,26 @@ pub(crate) fn build_of(py: Python<'_>, file: PathBuf) -> PyResult<String> {
         .map_err(|error| PyOSError::new_err(format!("{}: {error}", file.display())))
 }
 
-/// Runs the plan. `cache` has the folder and the build; `progress` is called with a `Progress` now and then.
+/// The cache's folder and build, and a folder for a capture of each run.
+type Folders = (Option<(PathBuf, String)>, Option<PathBuf>);
+
+/// Runs the plan. `progress` is called with a `Progress` now and then.
 #[pyfunction]
 pub(crate) fn run_all(
     plan: &NativePlan,
     py: Python<'_>,
     jobs: Option<usize>,
-    cache: Option<(PathBuf, String)>,
+    folders: Folders,
     schedulers: BTreeMap<String, Py<PyAny>>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
-    let sweep = Sweep::new(jobs, cache, schedulers)?;
+    let (cache, captures) = folders;
+    let mut sweep = Sweep::new(jobs, cache, schedulers)?;
+    if let Some(folder) = &captures {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| PyOSError::new_err(format!("{}: {error}", folder.display())))?;
+    }
+    sweep.files.captures = captures;
     let outcomes = sweep.run(py, &plan.0.points, progress.as_ref())?;
     Ok(Results::of(Arc::clone(&plan.0), outcomes))
 }
@@ -121,6 +130,7 @@ pub(crate) fn prepared(cache: Option<(PathBuf, String)>) -> PyResult<Cache> {
 struct Sweep {
     jobs: usize,
     cache: Cache,
+    files: Files,
     own_policies: BTreeMap<String, OwnPolicies>,
     raised: Raised,
     stop: Arc<AtomicBool>,
@@ -138,6 +148,7 @@ impl Sweep {
         Ok(Self {
             jobs: jobs.unwrap_or_else(cores),
             cache: prepared(cache)?,
+            files: Files::default(),
             own_policies: own_policies(schedulers, &raised),
             raised,
             stop,
@@ -184,7 +195,9 @@ impl Sweep {
     }
 
     fn work(&self, points: &[Point], latest: &Mutex<Option<run::Progress>>, done: SyncSender<Vec<Outcome>>) {
-        let runner = Runner::new(&self.cache, self.jobs, &self.stop).own_policies(self.own_policies.clone());
+        let runner = Runner::new(&self.cache, self.jobs, &self.stop)
+            .own_policies(self.own_policies.clone())
+            .recording(self.files.clone());
         let watch = |progress| *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
         // If nobody waits any longer, the results are not wanted.
         let _ = done.send(runner.run(points, &watch));

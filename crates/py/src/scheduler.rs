@@ -63,12 +63,7 @@ impl PathFacts {
             id: path.id.index(),
             can_take_data: path.sendable > 0 && may_carry_data(path, all),
             sendable: path.sendable,
-            reachability: match path.reachability {
-                Reachability::Unconfirmed => "unconfirmed",
-                Reachability::Active => "active",
-                Reachability::PotentiallyFailed => "potentially-failed",
-                Reachability::Inactive => "inactive",
-            },
+            reachability: name_of(path.reachability),
             primary: path.primary,
             in_recovery: path.in_recovery,
             errors: path.errors,
@@ -86,6 +81,16 @@ impl PathFacts {
             lost_chunks: path.lost_chunks,
             loss_per_million: path.loss_per_million,
         }
+    }
+}
+
+/// The name of a path's state.
+pub(crate) const fn name_of(reachability: Reachability) -> &'static str {
+    match reachability {
+        Reachability::Unconfirmed => "unconfirmed",
+        Reachability::Active => "active",
+        Reachability::PotentiallyFailed => "potentially-failed",
+        Reachability::Inactive => "inactive",
     }
 }
 

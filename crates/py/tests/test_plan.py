@@ -201,7 +201,7 @@ def test_public_items_have_docstrings():
     for name in ab.__all__:
         item = getattr(ab, name)
         assert item.__doc__, name
-        members = [member for key, member in vars(item).items() if not key.startswith("_")]
+        members = [member for key, member in getattr(item, "__dict__", {}).items() if not key.startswith("_")]
         if name != "Plan":
             assert all(member.__doc__ for member in members), name
     assert re.search(r"Parameters\n\s+-+", ab.Plan.run.__doc__)

@@ -103,7 +103,13 @@ pub(crate) const CRATES: &[Rule] = &[
     rule(
         7,
         "anabranch-py",
-        &["anabranch-types", "anabranch-sim", "anabranch-lab", "anabranch"],
+        &[
+            "anabranch-types",
+            "anabranch-sim",
+            "anabranch-lab",
+            "anabranch-trace",
+            "anabranch",
+        ],
     ),
     rule(
         7,

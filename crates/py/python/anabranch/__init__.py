@@ -1,4 +1,4 @@
-"""Experiments with multipath SCTP in the simulator.
+"""Multipath SCTP: experiments in the simulator, sockets for asyncio, captures.
 
 A plan describes networks, the variants to compare, the parameters to vary and the claims to check.
 
@@ -10,22 +10,52 @@ A plan describes networks, the variants to compare, the parameters to vary and t
 
 Tables of results implement Arrow's PyCapsule interface: ``polars.DataFrame(results.runs)``, ``pyarrow.table(results.runs)`` and
 ``pandas.DataFrame.from_arrow(results.runs)`` read them without copying columns.
+
+`connect` and `listen` open associations with other hosts for asyncio; `read_capture` reads what was sent on the wire.
 """
 
-from ._native import Backlog, Finding, PathFacts, PlanError, Progress, Results, Table
+from ._native import (
+    Backlog,
+    Conversation,
+    Finding,
+    Message,
+    PathFacts,
+    PathStatus,
+    PlanError,
+    Progress,
+    Results,
+    Table,
+    generate_key,
+    public_key,
+    read_capture,
+)
 from ._plan import Plan
 from ._progress import ProgressBar
 from ._scheduler import PathScheduler
+from ._socket import EVERYONE, Association, Everyone, Listener, Opening, connect, listen
 
 __all__ = [
+    "EVERYONE",
+    "Association",
     "Backlog",
+    "Conversation",
+    "Everyone",
     "Finding",
+    "Listener",
+    "Message",
+    "Opening",
     "PathFacts",
     "PathScheduler",
+    "PathStatus",
     "Plan",
     "PlanError",
     "Progress",
     "ProgressBar",
     "Results",
     "Table",
+    "connect",
+    "generate_key",
+    "listen",
+    "public_key",
+    "read_capture",
 ]

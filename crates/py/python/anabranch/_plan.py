@@ -144,6 +144,7 @@ class Plan:
         jobs: int | None = None,
         executor: Executor | Client | None = None,
         cache: StrPath | None = None,
+        captures: StrPath | None = None,
         schedulers: Mapping[str, Callable[[], PathScheduler]] | None = None,
         progress: Callable[[Progress], object] | bool | None = None,
     ) -> Results:
@@ -163,6 +164,8 @@ class Plan:
         cache : path-like, optional
             Folder in which each finished run is stored and found again by the same version of this package. Workers store runs there, too,
             as soon as they are done. Nothing is stored unless given.
+        captures : path-like, optional
+            Folder for a packet capture of each run, which `read_capture` reads. All runs are carried out, cached ones too.
         schedulers : mapping of str to callable, optional
             Path schedulers written in Python, by the names of the variants that use them instead of the plan's: classes, or other
             functions without arguments, called for each end of each association. Their runs are neither read from the cache nor stored
@@ -180,7 +183,7 @@ class Plan:
         OSError
             The cache cannot be written.
         ValueError
-            Both `jobs` and `executor` are given, or `schedulers` names no variant, or a scheduler returns no path, or an executor is to
+            `jobs` or `captures` is given with `executor`, or `schedulers` names no variant, or a scheduler returns no path, or an executor is to
             run a plan on a test bed.
         Exception
             Whatever a scheduler or `progress` raises.
@@ -191,7 +194,14 @@ class Plan:
             bar = ProgressBar()
             try:
                 show = bar if progress else None
-                return self.run(jobs=jobs, executor=executor, cache=cache, schedulers=schedulers, progress=show)
+                return self.run(
+                    jobs=jobs,
+                    executor=executor,
+                    cache=cache,
+                    captures=captures,
+                    schedulers=schedulers,
+                    progress=show,
+                )
             finally:
                 bar.close()
         own = dict(schedulers or {})
@@ -200,8 +210,11 @@ class Plan:
         if executor is not None:
             if jobs is not None:
                 raise ValueError("jobs= is the number of threads here; give the executor its number of workers instead")
+            if captures is not None:
+                raise ValueError("captures= needs runs in this process: leave out executor=")
             return gather(executor, self._arguments, self._native, cache, own, progress).results()
-        return _native.run_all(self._native, jobs, cache_of(cache), own, progress)
+        folders = (cache_of(cache), None if captures is None else os.fspath(captures))
+        return _native.run_all(self._native, jobs, folders, own, progress)
 
 
 def _listed(changes: Mapping[str, object] | None) -> tuple[str, ...]:
