@@ -77,6 +77,6 @@ mod tests {
     #[test]
     fn json_profile_has_all_choices() {
         let object: serde_json::Value = serde_json::from_str(&object(&PROFILES[0])).unwrap();
-        assert_eq!(object["choices"]["path-scheduler"], "blest");
+        assert_eq!(object["choices"]["path-scheduler"], "within-window");
     }
 }
