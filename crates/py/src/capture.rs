@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anabranch_lab::results::Table as LabTable;
 use anabranch_trace::conversation::{Direction, Row};
-use anabranch_trace::{Conversation as Traced, KeyLog, Segment, conversations, frames};
+use anabranch_trace::{Conversation as Traced, KeyLog, Segments, conversations, frames};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
@@ -51,16 +51,12 @@ pub(crate) fn read_capture(
             let text = std::fs::read_to_string(&keys).map_err(|error| unread(&keys, error.to_string()))?;
             KeyLog::parse(&text).map_err(|error| refused(&keys, error.to_string()))
         });
-        let mut log = log.transpose()?;
+        let log = log.transpose()?;
         let opened = File::open(&file).map_err(|error| unread(&file, error.to_string()))?;
         let capture = frames(opened).map_err(|error| refused(&file, error.to_string()))?;
-        let segments = (1..)
-            .zip(&capture.frames)
-            .filter_map(|(number, frame)| match &mut log {
-                Some(keys) => Segment::opened(number, frame, keys),
-                None => Segment::of(number, frame),
-            });
-        let found = conversations(segments.collect());
+        let mut reader = log.map_or_else(Segments::default, Segments::opened_by);
+        let read = |(number, frame)| reader.read(number, frame);
+        let found = conversations((1..).zip(&capture.frames).filter_map(read).collect());
         Ok(found.into_iter().map(Conversation).collect())
     })
 }

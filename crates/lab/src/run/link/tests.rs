@@ -128,7 +128,7 @@ fn drawn_clocks_and_starts_change_results_by_seed() {
     assert_eq!(run(&plan.points[0]).values, one.values);
     assert_ne!(one.values, other.values);
     for record in [one, other] {
-        assert!(record.values["goodput"] > 5.0, "{record:?}");
+        assert!(record.values["goodput"] > 4.0, "{record:?}");
         assert!(record.values["cross-traffic.other.goodput"] > 1.0, "{record:?}");
     }
 }
