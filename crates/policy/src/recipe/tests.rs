@@ -65,7 +65,7 @@ fn an_unknown_name_is_refused_with_the_known_ones() {
     );
     assert_eq!(
         refused("cc.grow", "cuc-v1"),
-        "unknown cubic parameter of cc `grow`, did you mean `growth`? Known: growth, hystart, slow-start-limit, \
+        "unknown loss-differentiating parameter of cc `grow`, did you mean `growth`? Known: growth, hystart, slow-start-limit, \
          initial-packets"
     );
     assert_eq!(
