@@ -1,7 +1,7 @@
 //! SCTP directly over IP, without UDP. How do the programs of a host share its one protocol number?
 //!
-//! Each raw socket passes the packets of one SCTP port, and the UDP port of the same number is bound with it: so two sockets cannot have one
-//! port, in this process or another, and free ports are found as without.
+//! Each raw socket passes the packets of one SCTP port. The UDP port of the same number is bound with it, so that no other socket of this or
+//! another process can have that port. Free ports are found as over UDP.
 
 use std::io;
 use std::net::SocketAddr;

@@ -3,11 +3,13 @@
 //!
 //! `cargo run --release -p anabranch-sim --example drawn_cells -- FIRST COUNT SEEDS [NAME=VALUE…]`
 //!
-//! Draws COUNT cells from the numbers FIRST, FIRST + 1, …: two to four paths of 1 to 200 Mbit/s and 1 to 500 ms one-way, drop-tail
-//! queues of 10 packets to two products of rate and round-trip time or CoDel, in half of the cells random losses or bursts of 4 of
-//! 0.05 to 10 %, in a quarter normally distributed jitter by which packets overtake one another, and buffers of 64 KiB to 8 MiB. Each
-//! cell is measured for 25 s after 8 s, with SEEDS seeds. A line is the mean goodput over all paths, over the best one alone, and their
-//! ratio; then the cell: buffer, and RATE/DELAY/QUEUE/LOSS/JITTER of each path.
+//! Draws COUNT cells from the numbers FIRST, FIRST + 1, and so on. A cell has two to four paths of 1 to 200 Mbit/s and 1 to 500 ms
+//! one-way, and buffers of 64 KiB to 8 MiB. Queues are CoDel, or drop-tail of 10 packets to two products of rate and round-trip time. Half
+//! of the cells have losses of 0.05 to 10 %, random or in bursts of 4. A quarter has normally distributed jitter, by which packets overtake
+//! one another.
+//!
+//! Each cell is measured for 25 s after 8 s, with SEEDS seeds. A line has the ratio, the mean goodput over all paths and over the best one
+//! alone, and the cell: buffer, and RATE/DELAY/QUEUE/LOSS/JITTER of each path.
 
 use std::fmt::Write as _;
 use std::time::Duration;

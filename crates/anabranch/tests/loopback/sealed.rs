@@ -36,14 +36,19 @@ fn peer_key(association: &Association) -> Option<PublicKey> {
     association.peer_identity()?.public_key()
 }
 
+/// A client with the key `ours` and a server with `theirs`, of two addresses each, that trust one another.
+async fn acquainted(ours: &PrivateKey, theirs: &PrivateKey) -> (Endpoint, Endpoint) {
+    let server = at(&["127.0.0.1:0", "127.0.0.2:0"]).identity(theirs.clone());
+    let server = listening(server.trust(ours.public_key())).await;
+    let client = at(&["127.0.0.3:0", "127.0.0.4:0"]).identity(ours.clone());
+    (client.trust(theirs.public_key()).bind().await.unwrap(), server)
+}
+
 #[tokio::test]
 async fn messages_arrive_over_two_paths_and_both_ends_know_the_other() {
     in_time(async {
         let (ours, theirs) = (key(), key());
-        let server = at(&["127.0.0.1:0", "127.0.0.2:0"]).identity(theirs.clone());
-        let server = listening(server.trust(ours.public_key())).await;
-        let client = at(&["127.0.0.3:0", "127.0.0.4:0"]).identity(ours.clone());
-        let client = client.trust(theirs.public_key()).bind().await.unwrap();
+        let (client, server) = acquainted(&ours, &theirs).await;
         let (alice, bob) = join(&client, &server).await;
         assert_eq!(peer_key(&alice), Some(theirs.public_key()));
         assert_eq!(peer_key(&bob), Some(ours.public_key()));
@@ -427,10 +432,7 @@ fn begun(client: &Endpoint, server: &Endpoint) -> Association {
 async fn message_sent_before_the_peer_has_proven_its_key_arrives() {
     in_time(async {
         let (ours, theirs) = (key(), key());
-        let server = at(&["127.0.0.1:0", "127.0.0.2:0"]).identity(theirs.clone());
-        let server = listening(server.trust(ours.public_key())).await;
-        let client = at(&["127.0.0.3:0", "127.0.0.4:0"]).identity(ours.clone());
-        let client = client.trust(theirs.public_key()).bind().await.unwrap();
+        let (client, server) = acquainted(&ours, &theirs).await;
         let alice = begun(&client, &server);
         assert_eq!(peer_key(&alice), None);
         let bob = server.accept().await.unwrap();

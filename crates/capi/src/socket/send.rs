@@ -203,7 +203,8 @@ impl Socket {
             if lock(&member.settings).disable_fragments && length > member.largest_unfragmented() {
                 return Err(Errno(libc::EMSGSIZE));
             }
-            self.queue(member, &message, &info, is_patient)?;
+            let queued = self.queue(member, &message, &info, is_patient);
+            queued.map_err(|error| self.of_failed_setup(member, error))?;
         } else if !info.has(SinfoFlags::EOF) {
             return Err(Errno(libc::EINVAL));
         }
@@ -211,6 +212,16 @@ impl Socket {
             member.shut_down_sending()?;
         }
         Ok(length)
+    }
+
+    /// Why a message was not queued. In the one-to-many style it may have begun the association that it finds ended: that was refused, and no
+    /// pipe is broken.
+    fn of_failed_setup(&self, member: &Member, error: Errno) -> Errno {
+        if self.style == Style::OneToMany && error == Errno(libc::EPIPE) && !member.is_established() {
+            Errno(libc::ECONNREFUSED)
+        } else {
+            error
+        }
     }
 
     /// The request, completed by the defaults of the association.

@@ -3,11 +3,11 @@
 //! Source: ours.
 //!
 //! Idea: what was sent after a lost chunk holds the buffers until it arrives. So its delay counts, and not what else the path could
-//! carry. A path that may lose it again takes longer on average. A full path takes it within
-//! a round trip, which may be sooner than a slow path would deliver it.
+//! carry. A path that may lose it again takes longer on average. A full path takes it within a round trip. That may be sooner than a
+//! slow path would deliver it.
 //!
 //! ```text
-//! among paths that may carry data: the smallest n · srtt / (1 − loss rate), then the lowest id
+//! among paths that may carry data: the smallest n · srtt / (1 − loss rate), then the lowest id;
 //! n = 1 if the path can take data, else 2
 //! ```
 //!
@@ -15,8 +15,9 @@
 
 use anabranch_types::PathId;
 
+use super::first_path;
 use crate::parameters::NoParameters;
-use crate::{LostChunk, PathFacts, Policy, RetransmissionPolicy, may_carry_data};
+use crate::{LostChunk, PathFacts, Policy, RetransmissionPolicy};
 
 /// The path with the shortest expected delay.
 #[derive(Debug, Default)]
@@ -46,10 +47,6 @@ impl Policy for Fastest {
 
 impl RetransmissionPolicy for Fastest {
     fn path_for(&mut self, _chunk: &LostChunk, paths: &[PathFacts]) -> Option<PathId> {
-        paths
-            .iter()
-            .filter(|path| may_carry_data(path, paths))
-            .min_by_key(|path| (expected_delay(path), path.id))
-            .map(|path| path.id)
+        first_path(paths, expected_delay)
     }
 }

@@ -63,10 +63,14 @@ fn other_path(own: PathId, paths: &[PathFacts]) -> Option<PathId> {
 
 /// The path that may carry data, can take it if any can, and is first by `rank`.
 fn best_path<R: Ord>(paths: &[PathFacts], rank: impl Fn(&PathFacts) -> R) -> Option<PathId> {
-    paths
-        .iter()
-        .filter(|path| may_carry_data(path, paths))
-        .min_by_key(|path| (path.sendable == 0, rank(path), path.id))
+    first_path(paths, |path| (path.sendable == 0, rank(path)))
+}
+
+/// The path that may carry data and is first by `rank`, full or not.
+fn first_path<R: Ord>(paths: &[PathFacts], rank: impl Fn(&PathFacts) -> R) -> Option<PathId> {
+    let carriers = paths.iter().filter(|path| may_carry_data(path, paths));
+    carriers
+        .min_by_key(|path| (rank(path), path.id))
         .map(|path| path.id)
 }
 

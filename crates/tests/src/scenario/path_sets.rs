@@ -19,8 +19,12 @@ fn lossy(rate: u64, delay: u64, loss: f64) -> LinkConfig {
 
 /// Goodput over `paths`, after the start.
 fn goodput(paths: &[LinkConfig], buffer: u64) -> Rate {
+    goodput_with(PolicyRecipe::recommended(), paths, buffer)
+}
+
+fn goodput_with(policies: PolicyRecipe, paths: &[LinkConfig], buffer: u64) -> Rate {
     let mut pair = Pair::paths(paths.iter().cloned())
-        .policies(PolicyRecipe::recommended())
+        .policies(policies)
         .with(|config| {
             config.send_buffer = buffer;
             config.receive_buffer = buffer;
@@ -64,10 +68,16 @@ fn a_long_fat_path_beside_a_short_thin_one() {
     never_slower(&[path(10, 70), path(130, 270)], 4 << 20);
 }
 
-/// A path with random losses and a short queue is faster than the other ones, but often full. Its lost chunks wait for it.
+/// A fast path with random losses is often full when one is found. On a slow path, which has room, its lost chunk would take ten times as long.
 #[test]
 fn lost_chunks_of_a_full_path_do_not_go_to_a_slow_one() {
-    never_slower(&[path(96, 56), lossy(137, 6, 0.003)], 536 << 10);
+    let paths = [path(8, 247), lossy(35, 17, 0.026), lossy(17, 277, 0.07)];
+    let mut elsewhere = PolicyRecipe::recommended();
+    elsewhere.set("rtx-policy", "cwnd").unwrap();
+    let [waiting, elsewhere] =
+        [PolicyRecipe::recommended(), elsewhere].map(|policies| goodput_with(policies, &paths, 280 << 10));
+    println!("{waiting}; on any path with room {elsewhere}");
+    assert!(waiting.as_bits_per_second() * 2 > elsewhere.as_bits_per_second() * 3);
 }
 
 /// While a thin path stops the window, nothing new is sent, so all rounds of the fast path count as limited by the application. BBR must leave
