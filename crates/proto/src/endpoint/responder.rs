@@ -70,8 +70,7 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
     }
     let verdict = existing.map(|id| (id, compare(endpoint, &endpoint.slots[&id].association, &cookie)));
     //= rfc9260 4-2, 5.1.5-4, 5.1.5-5, 5.2.4-1, 5.2.4-2
-    // RFC 9260 §5.2.4 step 3: a stale cookie of the existing association still gets a COOKIE ACK.
-    if let Some(by) = staleness.filter(|_| !matches!(verdict, Some((_, Verdict::D)))) {
+    if let Some(by) = staleness.filter(|_| !may_be_stale(endpoint, verdict)) {
         let staleness = u32::try_from(by.as_micros()).unwrap_or(u32::MAX);
         let causes = CauseWriter::one(Cause::StaleCookie { staleness });
         endpoint
@@ -188,6 +187,17 @@ fn existing(endpoint: &Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> Opti
             .get(id)
             .is_some_and(|slot| slot.association.channel == inbound.channel && !slot.association.is_closed())
     })
+}
+
+/// Whether a cookie is valid although it is stale: the association exists, and the peer misses only its COOKIE ACK (RFC 9260 §5.2.4
+/// step 3). During our own handshake it is not: after an earlier Stale Cookie error the peer starts again, and would not know that
+/// this end is connected. Its new cookie could make a second association.
+fn may_be_stale(endpoint: &Endpoint, verdict: Option<(AssociationId, Verdict)>) -> bool {
+    let Some((id, Verdict::D)) = verdict else {
+        return false;
+    };
+    let state = endpoint.slots.get(&id).map(|slot| &slot.association.state);
+    state.is_some_and(|state| !matches!(state, State::CookieWait(..) | State::CookieEchoed(..)))
 }
 
 fn compare(endpoint: &Endpoint, association: &Association, cookie: &Cookie) -> Verdict {

@@ -1,5 +1,7 @@
 //! Tests of unusual handshakes: restarts, crossing INITs, old and forged cookies, limits.
 
+use core::time::Duration;
+
 use super::*;
 
 #[test]
@@ -277,6 +279,35 @@ fn crossing_cookie_completes_a_handshake_that_starts_again() {
     assert!(endpoint.association(id).is_some_and(Association::is_connected));
     let late = deliver(&mut endpoint, START, peer(2), tag, &init_ack(6, &[]));
     assert_eq!(late, Vec::<Vec<u8>>::new(), "the answer to the second INIT");
+}
+
+/// The INITs cross, and the peer's cookie is stale when it arrives. Its first copy came before INIT ACK and was answered with an error, so
+/// the peer starts again; if a second copy completed our handshake, its next INIT would find this end connected.
+#[test]
+fn stale_cookie_does_not_complete_our_own_handshake() {
+    let mut endpoint = endpoint();
+    let (id, tag) = send_init(&mut endpoint);
+    let (_, cookie) = request_cookie(&mut endpoint, peer(2), &init(5, Vec::new()));
+    let echo = CookieEcho { cookie: &cookie };
+    let later = START + Duration::from_secs(61);
+    assert_eq!(
+        kinds(&deliver(&mut endpoint, later, peer(2), tag, &echo)),
+        [kind::ERROR]
+    );
+    deliver(&mut endpoint, later, peer(2), tag, &init_ack(5, &[]));
+    assert_eq!(
+        kinds(&deliver(&mut endpoint, later, peer(2), tag, &echo)),
+        [kind::ERROR]
+    );
+    let is_connected = |endpoint: &Endpoint| endpoint.association(id).is_some_and(Association::is_connected);
+    assert!(!is_connected(&endpoint));
+    deliver(&mut endpoint, later, peer(2), tag, &CookieAck);
+    assert!(is_connected(&endpoint));
+    assert_eq!(
+        kinds(&deliver(&mut endpoint, later, peer(2), tag, &echo)),
+        [kind::COOKIE_ACK],
+        "the peer misses only the COOKIE ACK"
+    );
 }
 
 /// RFC 9260 §8.5.1 B: a reflected tag is the peer's, which is not known before INIT ACK.
