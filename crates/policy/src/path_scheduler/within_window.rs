@@ -7,8 +7,10 @@
 //! longer than half a window lasts, except the best one.
 //!
 //! ```text
-//! base_d = min_rtt + min(rttvar, srtt / 8, 2 · (srtt − min_rtt))       how long an empty d holds a chunk
-//! r_d    = delivery rate of d, measured once per srtt and smoothed: 7/8 of the old value; in slow start cwnd / srtt
+//! m_d    = smallest RTT of a chunk on d; before one is acknowledged, of any packet
+//! base_d = m + min(rttvar, srtt / 8, 2 · (srtt − m))                   how long an empty d holds a chunk
+//! r_d    = delivery rate of d, measured once per srtt and smoothed: 7/8 of the old value, none of it while the path grows fast;
+//!          in slow start without pacing at least cwnd / srtt
 //! c_d    = r_d, or what the congestion control permits if that is more and d does not use it
 //! M      = send window: what may be outstanding above the cumulative TSN
 //!
@@ -115,13 +117,14 @@ impl WithinWindow {
     /// Delivery rate of `path` in bytes per second; at least one chunk per round trip.
     fn rate(&self, path: &PathFacts) -> u64 {
         let measured = self.measured.of(path.id).map_or(0, Measured::rate);
-        let in_slow_start = path.ssthresh == u64::MAX;
-        let rate = if measured == 0 || in_slow_start {
+        let rate = if measured == 0 || in_slow_start(path) {
             by_window(path).max(measured)
         } else {
             measured
         };
-        rate.max(least_rate(path))
+        // One chunk per round trip.
+        let least = mul_div(path.max_data_chunk.into(), SECOND, self.base(path).max(1));
+        rate.max(least).max(1)
     }
 
     /// What `path` would carry if it got all data it can take: its delivery rate, which is lower while others share the window with
@@ -134,15 +137,27 @@ impl WithinWindow {
         self.rate(path).max(permitted)
     }
 
+    /// Round-trip time of `path` without a queue of ours, in nanoseconds. On a slow path a full chunk takes longer than the packets of
+    /// the handshake, which have the smallest round-trip time.
+    fn base(&self, path: &PathFacts) -> u64 {
+        let smallest = self.smallest(path);
+        nanos(smallest).saturating_add(variation(path, smallest))
+    }
+
+    fn smallest(&self, path: &PathFacts) -> Duration {
+        let of_data = self.measured.of(path.id).and_then(Measured::smallest_rtt);
+        of_data.max(path.min_rtt).unwrap_or_default()
+    }
+
     /// How long `path` holds a chunk that is sent when there are `in_flight` bytes in flight, in nanoseconds.
     fn hold(&self, path: &PathFacts, in_flight: u64) -> u64 {
-        let (base, rate) = (base(path), self.rate(path));
+        let (base, rate) = (self.base(path), self.rate(path));
         let after = in_flight.saturating_add(path.max_data_chunk.into());
         // A little more than an empty path needs, so that a higher rate is noticed.
         if after <= mul_div(mul_div(rate, base, SECOND), 5, 4) {
             return base;
         }
-        base.max(mul_div(after, SECOND, rate).saturating_add(variation(path)))
+        base.max(mul_div(after, SECOND, rate).saturating_add(variation(path, self.smallest(path))))
     }
 
     /// Chooses the paths that send, if it is time.
@@ -168,7 +183,7 @@ impl WithinWindow {
     fn candidate(&self, path: &PathFacts) -> Candidate {
         Candidate {
             id: path.id,
-            base: base(path),
+            base: self.base(path),
             capacity: self.capacity(path),
             losses: self.measured.of(path.id).map_or(0, Measured::losses),
             chunk: path.max_data_chunk.into(),
@@ -193,22 +208,17 @@ fn by_window(path: &PathFacts) -> u64 {
     mul_div(path.cwnd, SECOND, path.srtt.map_or(0, nanos).max(1))
 }
 
-/// One chunk per round trip.
-fn least_rate(path: &PathFacts) -> u64 {
-    mul_div(path.max_data_chunk.into(), SECOND, base(path).max(1)).max(1)
-}
-
-/// Round-trip time of `path` without a queue of ours, in nanoseconds.
-fn base(path: &PathFacts) -> u64 {
-    path.min_rtt.map_or(0, nanos).saturating_add(variation(path))
+/// Whether the cwnd grows faster than the delivery rate is measured. A congestion control that sets a pacing rate has no ssthresh, and its
+/// cwnd is no estimate of what the path carries.
+fn in_slow_start(path: &PathFacts) -> bool {
+    path.ssthresh == u64::MAX && path.pacing_rate.is_none()
 }
 
 /// Half a round trip is assumed before it is measured, which would keep a path from being used. So it is limited, also by what the
 /// round-trip times exceed the smallest one.
-fn variation(path: &PathFacts) -> u64 {
+fn variation(path: &PathFacts, smallest: Duration) -> u64 {
     let srtt = path.srtt.unwrap_or_default();
-    let excess = srtt.saturating_sub(path.min_rtt.unwrap_or(srtt));
-    nanos(path.rttvar.min(srtt / 8).min(2 * excess))
+    nanos(path.rttvar.min(srtt / 8).min(2 * srtt.saturating_sub(smallest)))
 }
 
 impl Policy for WithinWindow {

@@ -80,6 +80,13 @@ fn lost_chunks_of_a_full_path_do_not_go_to_a_slow_one() {
     assert!(waiting.as_bits_per_second() * 2 > elsewhere.as_bits_per_second() * 3);
 }
 
+/// On the thin path a chunk takes 28 ms, and the packets of the handshake 17 ms. That would fit into the 23 ms of a window.
+#[test]
+fn a_thin_path_on_which_chunks_take_longer_than_the_handshake() {
+    let fast = path(47, 11).queue(QueueConfig::Packets(12));
+    never_slower(&[fast, path(1, 8)], 88 << 10);
+}
+
 /// While a thin path stops the window, nothing new is sent, so all rounds of the fast path count as limited by the application. BBR must leave
 /// Startup nevertheless, whose bursts overrun a queue of 1 ms.
 #[test]

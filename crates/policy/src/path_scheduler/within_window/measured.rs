@@ -1,5 +1,6 @@
 //! Measurements of a path: how fast does it deliver, and how often does it lose something?
 
+use core::num::NonZeroU64;
 use core::time::Duration;
 
 use anabranch_types::Instant;
@@ -33,6 +34,8 @@ const SHORTEST: u64 = 1_000_000;
 pub(super) struct Measured {
     /// Delivery rate in bytes per second; 0 before the first measurement.
     rate: u64,
+    /// The smallest round-trip time of a chunk.
+    smallest_rtt: Option<Duration>,
     /// When the current measurement began.
     since: Option<Instant>,
     /// Bytes acknowledged since then.
@@ -56,6 +59,10 @@ impl Measured {
         self.rate
     }
 
+    pub(super) const fn smallest_rtt(&self) -> Option<Duration> {
+        self.smallest_rtt
+    }
+
     /// Whether the congestion control limits it, not what the others leave of the window.
     pub(super) const fn is_filled(&self) -> bool {
         self.was_full || self.is_full
@@ -69,6 +76,10 @@ impl Measured {
     pub(super) fn on_ack(&mut self, ack: &PathAck, facts: &PathFacts, now: Instant) {
         self.forget(now);
         self.delivered += u64::from(ack.newly_acked_chunks) * UNIT;
+        if let Some(sample) = ack.rtt_sample {
+            let rtt = now - sample.sent_at;
+            self.smallest_rtt = Some(self.smallest_rtt.map_or(rtt, |smallest| smallest.min(rtt)));
+        }
         if facts.lost_chunks > self.lost_chunks {
             self.lost += UNIT;
             self.lost_chunks = facts.lost_chunks;
@@ -88,9 +99,17 @@ impl Measured {
         }
         // After a pause, the time says nothing.
         if elapsed < round_trip.saturating_mul(3) {
-            self.sample(mul_div(self.acked, SECOND, elapsed), facts.ssthresh == u64::MAX);
+            self.sample(mul_div(self.acked, SECOND, elapsed), self.grows_fast(facts));
         }
         self.begin(now);
+    }
+
+    /// Whether the path is in slow start, or in BBR's Startup, which paces at more than twice the delivery rate. Of a few chunks the rate
+    /// depends on when their SACKs arrive.
+    fn grows_fast(&self, facts: &PathFacts) -> bool {
+        let pacing = facts.pacing_rate.map_or(u64::MAX, NonZeroU64::get);
+        let is_exact = self.acked >= 10 * u64::from(facts.max_data_chunk);
+        facts.ssthresh == u64::MAX && pacing / 2 > self.rate && is_exact
     }
 
     fn begin(&mut self, now: Instant) {
@@ -100,11 +119,11 @@ impl Measured {
         self.was_full = core::mem::take(&mut self.is_full);
     }
 
-    fn sample(&mut self, sample: u64, in_slow_start: bool) {
+    fn sample(&mut self, sample: u64, grows_fast: bool) {
         if sample < self.rate && self.is_limited {
             return;
         }
-        self.rate = if self.rate == 0 || in_slow_start {
+        self.rate = if self.rate == 0 || grows_fast && sample > self.rate {
             sample
         } else {
             mul_div(self.rate, 7, 8).saturating_add(sample / 8)
