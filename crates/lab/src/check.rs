@@ -2,13 +2,14 @@
 
 mod estimate;
 mod places;
+mod share;
 mod words;
 
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{Check, Quantity};
+use crate::plan::{Check, CheckKind, Quantity};
 use crate::results::{Results, SeriesSet};
 use places::Outcome;
 
@@ -91,6 +92,22 @@ pub struct Finding {
     pub threshold: String,
     /// The measured values with their intervals in words.
     pub found: String,
+    /// `share-of-points`: the points that are farthest from the bounds, the worst first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worst: Vec<FoundPoint>,
+}
+
+/// A point with what was found there.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+pub struct FoundPoint {
+    /// Its value on the x axis.
+    pub label: String,
+    /// The value or ratio.
+    pub value: f64,
+    /// The lower end of its 95 % confidence interval; missing without one.
+    pub low: Option<f64>,
+    /// The upper end of it.
+    pub high: Option<f64>,
 }
 
 impl Finding {
@@ -104,6 +121,7 @@ impl Finding {
             total: 0,
             threshold: words::threshold(check),
             found,
+            worst: Vec::new(),
         }
     }
 
@@ -144,6 +162,9 @@ pub(crate) fn judge(check: &Check, series: &SeriesSet, others: Option<&SeriesSet
     if let Some(found) = evaluation.failures(&selected) {
         return Finding::not_measured(check, found);
     }
+    if check.kind == CheckKind::ShareOfPoints {
+        return share::judge(&evaluation, &selected);
+    }
     // Bonferroni: all intervals of a check are right together with the confidence that one alone would have.
     let comparisons = evaluation.comparisons(&selected).max(1);
     let observations = evaluation.all_observations(&selected, ALPHA / comparisons as f64);
@@ -160,6 +181,7 @@ pub(crate) fn judge(check: &Check, series: &SeriesSet, others: Option<&SeriesSet
         total: observations.len(),
         threshold: words::threshold(check),
         found: words::describe(&observations),
+        worst: Vec::new(),
     }
 }
 

@@ -17,6 +17,8 @@ Examples:
           full size, as in the paper; results are cached, so an interrupted run continues where it stopped
   anabranch lab run experiments/sar-1.toml --quick --set policies.cc=lia --out lia
           another congestion control, other output folder; then: anabranch lab compare target/lab/sar-1-quick lia
+  anabranch lab run experiments/rule-1.toml --cell 17 --out cell-17
+          one drawn cell alone
   anabranch lab run experiments/testbed-2.toml --quick
           on a test bed (as root): anabranch, usrsctp, the kernel's TCP and MPTCP; --set backend=testbed works for other plans
   anabranch lab run experiments/sar-1.toml --on dask://10.0.0.1:8786
@@ -176,6 +178,10 @@ pub(crate) struct PlanArguments {
     /// Override a key of the plan: time.measure=10s, association.send-buffer=1MiB, policies.cc=lia; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+
+    /// Only this cell of a plan that draws cells; repeatable
+    #[arg(long, value_name = "N")]
+    pub(crate) cell: Vec<u64>,
 }
 
 /// Arguments of `lab run`.
@@ -202,7 +208,7 @@ pub(crate) struct LabRunArguments {
 
     /// Also store the result summary here, and all runs of a test bed; skipped if a run failed or if a quick
     /// result would replace a full one
-    #[arg(long, value_name = "DIR", conflicts_with = "set")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["set", "cell"])]
     pub(crate) keep: Option<PathBuf>,
 
     /// Cache folder for the results of single runs

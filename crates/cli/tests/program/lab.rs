@@ -367,3 +367,52 @@ fn source_of(folder: &Path) -> String {
     }
     source
 }
+
+#[test]
+fn drawn_cells_are_shown_and_run_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let draw = "[draw]\ncells = 3\n\n[draw.b]\nsets = \"paths.b.rate\"\nlog-uniform = [\"5Mbit\", \"20Mbit\"]\n\n[[variant]]";
+    let (before, after) = PLAN.split_once("[sweep.b]").unwrap();
+    let (_, after) = after.split_once("[[variant]]").unwrap();
+    let plan = plan(&folder, &format!("{before}{draw}{after}"));
+    let text = String::from_utf8(run(&["lab", "show", &plan]).stdout).unwrap();
+    assert!(text.contains("cell") && text.contains("Mbit"), "{text}");
+    assert!(
+        text.contains("Each with: alone; both") && text.contains("9 runs"),
+        "{text}"
+    );
+    let shown = objects(&run(&["lab", "show", &plan, "--json", "--cell", "2"]).stdout);
+    let cells = of_event(&shown, "cell");
+    assert_eq!((cells.len(), &cells[0]["cell"]), (1, &Value::from(2)));
+    let drawn = cells[0]["drawn"][0]["value"].as_str().unwrap();
+    assert_eq!(
+        of_event(&shown, "point")[0]["setting"]["paths"]["b"]["rate"],
+        drawn
+    );
+    let cache = inside(&folder, "cache");
+    let cached = |arguments: &[&str]| {
+        let out = inside(&folder, "out");
+        let whole = [
+            &["lab", "run", &plan, "--json", "--cache", &cache, "--out", &out],
+            arguments,
+        ]
+        .concat();
+        let output = run(&whole);
+        assert!(output.status.success(), "{output:?}");
+        let progress = of_event(&objects(&output.stdout), "lab-progress")[0].clone();
+        (progress["cached"].clone(), progress["all"].clone())
+    };
+    // The path `a` alone is the same in all cells.
+    assert_eq!(cached(&["--cell", "2"]), (Value::from(0), Value::from(3)));
+    assert_eq!(
+        cached(&[]),
+        (Value::from(3), Value::from(7)),
+        "the cell is not run again"
+    );
+    let alone = run(&["lab", "run", &plan, "--cell", "2", "--keep", "x"]);
+    assert_eq!(
+        alone.status.code(),
+        Some(2),
+        "one cell is not kept as the result of the plan"
+    );
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::estimate::{self, Side};
-use crate::plan::{Check, CheckKind, Direction};
+use crate::plan::{Check, CheckKind, Direction, SeriesNames};
 use crate::results::{Series, SeriesPoint, SeriesSet};
 use crate::stats::interval::Interval;
 
@@ -79,7 +79,7 @@ impl Evaluation<'_> {
     /// A message if runs failed at points that the check examines.
     pub(super) fn failures(&self, selected: &[&Series]) -> Option<String> {
         let examines_all = matches!(self.check.kind, CheckKind::First | CheckKind::Peak);
-        let baselines = selected.iter().filter_map(|series| self.baseline(series));
+        let baselines = selected.iter().flat_map(|series| self.baselines(series));
         let failed = selected
             .iter()
             .copied()
@@ -100,7 +100,9 @@ impl Evaluation<'_> {
         let of_series = |series: &&Series| {
             let within = || series.points.iter().filter(|point| self.is_in_range(point.x));
             match self.check.kind {
-                CheckKind::Value | CheckKind::Ratio | CheckKind::Share => within().count(),
+                CheckKind::Value | CheckKind::Ratio | CheckKind::Share | CheckKind::ShareOfPoints => {
+                    within().count()
+                }
                 CheckKind::First | CheckKind::Peak => series.points.len(),
                 CheckKind::Monotone => within().count().saturating_sub(1),
             }
@@ -123,7 +125,7 @@ impl Evaluation<'_> {
 
     fn observations(&self, series: &Series, alpha: f64) -> Vec<Observation> {
         match self.check.kind {
-            CheckKind::Value | CheckKind::Ratio | CheckKind::Share => {
+            CheckKind::Value | CheckKind::Ratio | CheckKind::Share | CheckKind::ShareOfPoints => {
                 let within = series.points.iter().filter(|point| self.is_in_range(point.x));
                 let gaps = series.gaps.iter().filter(|(x, _)| self.is_in_range(*x));
                 let observation = |point: &SeriesPoint| match self.estimate(series, point, alpha) {
@@ -154,15 +156,28 @@ impl Evaluation<'_> {
     }
 
     /// The series to compare with.
-    fn baseline(&self, series: &Series) -> Option<&Series> {
-        let name = self.check.to.as_ref().unwrap_or(&self.check.series);
-        self.others.counterpart(series, name).filter(|_| self.compares())
+    fn baselines(&self, series: &Series) -> Vec<&Series> {
+        let own = core::slice::from_ref(&self.check.series);
+        let names = self.check.to.as_ref().map_or(own, SeriesNames::all);
+        let found = names
+            .iter()
+            .filter_map(|name| self.others.counterpart(series, name));
+        found.filter(|_| self.compares()).collect()
     }
 
-    /// Whether the series to compare with was run at this point but has no value.
+    /// The series to compare with at a point: of several, the one with the greatest mean.
+    fn baseline(&self, series: &Series, x: f64) -> Option<(&Series, Side<'_>)> {
+        let sides = self.baselines(series).into_iter().filter_map(|baseline| {
+            let point = baseline.at(x)?;
+            Some((baseline, Side::new(self.others, baseline, point)))
+        });
+        sides.max_by(|left, right| left.1.value().total_cmp(&right.1.value()))
+    }
+
+    /// Whether a series to compare with was run at this point but has no value.
     fn lacks_baseline(&self, series: &Series, point: &SeriesPoint) -> bool {
-        self.baseline(series)
-            .is_some_and(|baseline| baseline.lacks(point.x))
+        let mut baselines = self.baselines(series).into_iter();
+        baselines.any(|baseline| baseline.lacks(point.x))
     }
 
     /// The value of the series, or its ratio to the other series at the same point.
@@ -184,8 +199,7 @@ impl Evaluation<'_> {
                 },
             });
         }
-        let baseline = self.baseline(series)?;
-        let other = Side::new(self.others, baseline, baseline.at(point.x)?);
+        let (baseline, other) = self.baseline(series, point.x)?;
         if side.is_zero() && other.is_zero() {
             return Some(Estimate {
                 value: f64::NAN,
@@ -337,7 +351,7 @@ impl Evaluation<'_> {
 /// Relative error of the arithmetic: an interval that ends at the threshold does not cover it.
 const ROUNDING: f64 = 1e-9;
 
-fn within(interval: Interval, least: f64, most: f64) -> Outcome {
+pub(super) fn within(interval: Interval, least: f64, most: f64) -> Outcome {
     let slack = |bound: f64| {
         if bound.is_finite() {
             bound.abs() * ROUNDING

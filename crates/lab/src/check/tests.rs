@@ -408,3 +408,76 @@ fn failed_runs_are_not_measured() {
         "it could have been the greatest"
     );
 }
+
+#[test]
+fn share_of_points_counts_means_or_intervals() {
+    let of = |rest: &str| verdict(&format!("kind = \"share-of-points\"\nseries = \"fast\"\n{rest}"));
+    let (verdict, told) = of("at-least = 18\nshare = \"60%\"");
+    assert_eq!(verdict, Verdict::Reproduced);
+    assert!(
+        told.starts_with("66.7 % of the points (2 of 3); not at 1: 10.000 ["),
+        "{told}"
+    );
+    assert_eq!(
+        of("at-least = 18\nshare = \"70%\"").0,
+        Verdict::Contradicted,
+        "never in part"
+    );
+    // The mean at 10 is 10.0, and its interval from 9.7 to 10.3.
+    let at_ten = "x = [10, 10]\nat-least = 10.1\nshare = \"100%\"";
+    assert_eq!(of(at_ten).0, Verdict::Contradicted);
+    assert_eq!(
+        of(&format!("{at_ten}\ncounted = \"intervals\"")).0,
+        Verdict::Reproduced,
+        "the interval does not lie wholly below"
+    );
+    assert_eq!(
+        of("at-least = 18\nshare = \"100%\"\ncounted = \"intervals\"").0,
+        Verdict::Contradicted
+    );
+    let zeros = "y = \"timeouts\"\nto = \"fast\"\nto-y = \"timeouts\"\nat-least = 1\nshare = \"50%\"";
+    assert_eq!(of(zeros).0, Verdict::Undecided, "nothing happened");
+    let missing = "y = \"completion-time\"\nat-least = 0\nshare = \"100%\"";
+    assert_eq!(of(missing).0, Verdict::Contradicted, "a point without a value");
+}
+
+#[test]
+fn of_several_series_the_greatest_at_each_point_is_compared() {
+    let of = |to: &str, bounds: &str| {
+        verdict(&format!(
+            "kind = \"ratio\"\nseries = \"fast\"\nto = {to}\n{bounds}"
+        ))
+        .0
+    };
+    let equal = "at-least = 0.99\nat-most = 1.01";
+    assert_eq!(of("[\"slow\", \"fast\"]", equal), Verdict::Reproduced);
+    assert_eq!(of("[\"slow\"]", "at-least = 1.7"), Verdict::Reproduced);
+    assert_eq!(of("[\"slow\", \"ideal\"]", "at-most = 1.1"), Verdict::Reproduced);
+    let unknown = format!(
+        "{PLAN}\n[[check]]\nclaim = \"z\"\nkind = \"ratio\"\nseries = \"fast\"\nto = [\"slow\", \"slwo\"]\nat-least = 1"
+    );
+    let refused = Plan::read(Path::new("x.toml"), &unknown, &PlanOptions::default()).unwrap_err();
+    assert!(refused.to_string().contains("did you mean `slow`?"), "{refused}");
+}
+
+#[test]
+fn keys_of_shares_belong_to_shares_of_points() {
+    for (check, message) in [
+        (
+            "kind = \"share-of-points\"\nseries = \"fast\"\nat-least = 1",
+            "needs `share`",
+        ),
+        (
+            "kind = \"share-of-points\"\nseries = \"fast\"\nshare = 1",
+            "needs `at-least` or `at-most`",
+        ),
+        (
+            "kind = \"value\"\nseries = \"fast\"\nat-least = 1\nshare = 1",
+            "`share` has no effect",
+        ),
+    ] {
+        let text = format!("{PLAN}\n[[check]]\nclaim = \"z\"\n{check}");
+        let refused = Plan::read(Path::new("x.toml"), &text, &PlanOptions::default()).unwrap_err();
+        assert!(refused.to_string().contains(message), "{refused}");
+    }
+}

@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 
 use super::places::{Note, Observation, Outcome};
-use crate::plan::{Check, CheckKind, Direction};
+use crate::plan::{Check, CheckKind, Counted, Direction};
 
 /// Maximum number of points of an outcome that are listed.
 const LISTED: usize = 6;
@@ -23,6 +23,14 @@ pub(super) fn threshold(check: &Check) -> String {
     };
     match check.kind {
         CheckKind::Value | CheckKind::Ratio | CheckKind::Share => format!("{bounds}{place}"),
+        CheckKind::ShareOfPoints => {
+            let share = check.share.map_or(0.0, |share| (share.0 * 1e6).round() / 1e4);
+            let unless = match check.counted.unwrap_or_default() {
+                Counted::Means => "",
+                Counted::Intervals => ", by the intervals",
+            };
+            format!("{bounds}{place} at ≥ {share} % of the points{unless}")
+        }
         CheckKind::First => format!("first {bounds}{place}"),
         CheckKind::Peak => format!("greatest{place}"),
         CheckKind::Monotone => {
@@ -62,7 +70,7 @@ pub(super) fn describe(observations: &[Observation]) -> String {
     parts.join("; ")
 }
 
-fn list(observations: &[&Observation]) -> String {
+pub(super) fn list(observations: &[&Observation]) -> String {
     let texts: Vec<String> = observations
         .iter()
         .take(LISTED)

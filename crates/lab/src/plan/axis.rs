@@ -59,6 +59,8 @@ pub struct Axis {
     places: Vec<core::ops::Range<usize>>,
 }
 
+/// The axis of drawn cells.
+pub(super) const CELL: &str = "cell";
 /// Maximum number of values of an axis.
 const MAX_VALUES: usize = 10_000;
 
@@ -89,10 +91,27 @@ impl Axis {
         })
     }
 
+    /// The axis of drawn cells, which sets no key itself.
+    pub(super) fn of_cells(numbers: &[u64]) -> Self {
+        let coordinate =
+            |number: &u64| Scalar::Whole(i64::try_from(*number).unwrap_or(i64::MAX)).coordinate(CELL);
+        Self {
+            name: CELL.to_owned(),
+            unit: String::new(),
+            values: numbers.iter().map(coordinate).collect(),
+            with: None,
+            keys: Vec::new(),
+            places: Vec::new(),
+        }
+    }
+
     /// Applies value number `index` to a setting.
     pub(super) fn apply(&self, index: usize, setting: &mut Table<'_>) -> Result<(), Problem> {
+        let Some(place) = self.places.get(index) else {
+            return Ok(());
+        };
         let text = format!("{}{}", self.values[index].text, self.unit);
-        let value = Spanned::new(self.places[index].clone(), DeValue::String(Cow::Owned(text)));
+        let value = Spanned::new(place.clone(), DeValue::String(Cow::Owned(text)));
         let mut keys = self.keys.iter();
         keys.try_for_each(|key| tree::put(setting, key, &value))
     }
@@ -122,7 +141,7 @@ impl Axis {
 }
 
 /// The keys that an axis sets, with their positions in the file, and the rest of its table.
-fn take_keys<'t>(value: &Value<'t>) -> Result<(Vec<Spanned<String>>, Value<'t>), Problem> {
+pub(super) fn take_keys<'t>(value: &Value<'t>) -> Result<(Vec<Spanned<String>>, Value<'t>), Problem> {
     let expected = |place| {
         Problem::new(
             place,

@@ -86,6 +86,8 @@ pub(super) struct ReferencePlan {
     pub(super) formula: Option<String>,
     pub(super) points: Option<Vec<Vec<f64>>>,
     pub(super) single_path: Option<String>,
+    /// `best`: runs over each part of the paths, single ones included, of which the one with the highest goodput counts.
+    pub(super) subset: Option<String>,
     #[serde(default, rename = "where")]
     pub(super) only: Named<Label>,
 }
@@ -121,6 +123,8 @@ pub enum SinglePath {
     Best,
     /// This path.
     Path(String),
+    /// The part of the paths with the highest goodput: one or several, but not all.
+    BestSubset,
 }
 
 /// A check: a condition that must hold if the claim is true.
@@ -133,8 +137,9 @@ pub struct Check {
     pub kind: CheckKind,
     /// The series to check: the name of a variant or reference.
     pub series: String,
-    /// The series to compare with: for `ratio`, and for `first` and `peak` of a ratio.
-    pub to: Option<String>,
+    /// The series to compare with: for `ratio`, and for `first`, `peak` and `share-of-points` of a ratio. Of several, at each point the one
+    /// with the greatest mean.
+    pub to: Option<SeriesNames>,
     /// The metric to compare with, if it differs; without `to`, of the same series.
     pub to_y: Option<String>,
     /// The metric. The first one of the figure unless set. For `share`, the histogram.
@@ -154,12 +159,48 @@ pub struct Check {
     #[serde(default, deserialize_with = "pair")]
     #[schemars(with = "Option<[u64; 2]>")]
     pub between: Option<(u64, u64)>,
+    /// `share-of-points`: the share of the points at which the bounds must hold.
+    pub share: Option<Share>,
+    /// `share-of-points`: what tells whether the bounds hold at a point. Its mean unless set.
+    pub counted: Option<Counted>,
     /// `monotone`: direction.
     pub direction: Option<Direction>,
     /// `monotone`: relative step in the wrong direction that is tolerated. 0 unless set.
     pub tolerance: Option<Share>,
     /// Whose statement it is. The paper's unless set; our own if the plan's source begins so.
     pub states: Option<Statement>,
+}
+
+/// One series or several.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(untagged, expecting = "the name of a series, or a list of them")]
+pub enum SeriesNames {
+    /// One.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+impl SeriesNames {
+    /// All of them.
+    #[must_use]
+    pub fn all(&self) -> &[String] {
+        match self {
+            Self::One(name) => core::slice::from_ref(name),
+            Self::Several(names) => names,
+        }
+    }
+}
+
+/// What tells whether bounds hold at a point.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counted {
+    /// The mean, or the ratio of two means.
+    #[default]
+    Means,
+    /// The 95 % confidence interval of that point alone: the bounds hold unless it lies wholly outside.
+    Intervals,
 }
 
 /// Whose statement a check examines.
@@ -292,6 +333,8 @@ pub enum CheckKind {
     Monotone,
     /// The share of a histogram within `between`, at each x of the range.
     Share,
+    /// The share of the points of the range at which the value or ratio is within the bounds.
+    ShareOfPoints,
 }
 
 /// Direction of a monotone series.

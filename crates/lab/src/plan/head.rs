@@ -9,8 +9,11 @@ use toml::de::DeValue;
 
 use super::axis::{self, Axis};
 use super::coverage::impossible;
+use super::draw::Draw;
 use super::error::Problem;
-use super::figure::{Check, CheckKind, Figure, Label, Metrics, Origin, Reference, ReferencePlan, SinglePath};
+use super::figure::{
+    Check, CheckKind, Figure, Label, Metrics, Origin, Reference, ReferencePlan, SeriesNames, SinglePath,
+};
 use super::formula::Formula;
 use super::named::Named;
 use super::plot::PlotPlan;
@@ -26,6 +29,8 @@ pub(super) struct Head<'t> {
     pub(super) seeds: Range<u64>,
     pub(super) variants: Vec<Variant<'t>>,
     pub(super) axes: Vec<Axis>,
+    /// The drawn cells, which are the first axis.
+    pub(super) draw: Option<Draw<'t>>,
     /// Each with its changes to the setting, if it has runs, and its position in the file.
     pub(super) references: Vec<(Reference, Table<'t>, Range<usize>)>,
     pub(super) figure: Figure,
@@ -68,9 +73,10 @@ const fn one() -> u32 {
 }
 
 const WORDS: [&str; 5] = ["title", "claim", "source", "repetitions", "seed"];
-const TABLES: [&str; 7] = [
+const TABLES: [&str; 8] = [
     "variant",
     "sweep",
+    "draw",
     "figure",
     "reference",
     "plot",
@@ -104,7 +110,7 @@ impl<'t> Head<'t> {
     /// Splits a plan into its head and the base setting.
     pub(super) fn split(mut root: Table<'t>, whole: Range<usize>) -> Result<(Self, Value<'t>), Problem> {
         check_keys(&root, &[&WORDS[..], &TABLES, &SETTING].concat())?;
-        let [variants, sweep, figure, references, plots, checks, verdict] =
+        let [variants, sweep, draw, figure, references, plots, checks, verdict] =
             TABLES.map(|key| root.remove(key));
         let mut words = Table::new();
         for key in WORDS {
@@ -123,13 +129,15 @@ impl<'t> Head<'t> {
         let figure_place = |key| figure.as_ref().map_or(0..0, |figure| tree::place(figure, &[key]));
         let (x_place, y_place) = (figure_place("x"), figure_place("y"));
         let record_place = root.get("record").map_or(0..0, Spanned::span);
+        let draw = draw.as_ref().map(Draw::read).transpose()?;
         let head = Self {
             title: words.title,
             claim: words.claim,
             source: words.source,
             seeds: seed..seed + u64::from(words.repetitions),
             variants: variants_of(elements(variants, "variant")?)?,
-            axes: axes_of(sweep)?,
+            axes: axes_of(draw.as_ref(), sweep)?,
+            draw,
             references: references_of(elements(references, "reference")?)?,
             figure: figure.map(tree::read).transpose()?.unwrap_or_default(),
             x_place,
@@ -163,6 +171,10 @@ impl<'t> Head<'t> {
                 let text = format!(
                     "the sweep `{name}` sets `{key}` in every run; override `sweep.{name}.values` instead"
                 );
+                return Err(Problem::new(change.span(), text));
+            }
+            if let Some(name) = self.draw.as_ref().and_then(|draw| draw.always_sets(key)) {
+                let text = format!("`{key}` is drawn for every cell; override `draw.{name}` instead");
                 return Err(Problem::new(change.span(), text));
             }
             let variants = self.variants.iter().map(|variant| &variant.changes);
@@ -271,7 +283,9 @@ impl<'t> Head<'t> {
 
     fn check_series_of(&self, check: &Check, place: &Range<usize>) -> Result<(), Problem> {
         self.check_series(Some(&check.series), place)?;
-        self.check_series(check.to.as_ref(), place)?;
+        let to = check.to.iter().flat_map(SeriesNames::all);
+        to.into_iter()
+            .try_for_each(|name| self.check_series(Some(name), place))?;
         self.check_others(&check.only, place)
     }
 
@@ -360,7 +374,22 @@ fn variants_of<'t>(elements: Vec<(Table<'t>, Range<usize>)>) -> Result<Vec<Varia
     Ok(variants)
 }
 
-fn axes_of(sweep: Option<Value<'_>>) -> Result<Vec<Axis>, Problem> {
+/// The axes of the sweeps, after the one of the drawn cells.
+fn axes_of(draw: Option<&Draw<'_>>, sweep: Option<Value<'_>>) -> Result<Vec<Axis>, Problem> {
+    let mut all = swept_axes(sweep)?;
+    if let Some(draw) = draw {
+        let keys: Vec<&str> = all.iter().flat_map(Axis::sets).collect();
+        draw.check_keys(&keys)?;
+        if let Some(axis) = all.iter().find(|axis| axis.name == axis::CELL) {
+            let text = "the drawn cells are the axis `cell`; rename this sweep";
+            return Err(Problem::new(axis.place(), text));
+        }
+        all.insert(0, Axis::of_cells(draw.numbers()));
+    }
+    Ok(all)
+}
+
+fn swept_axes(sweep: Option<Value<'_>>) -> Result<Vec<Axis>, Problem> {
     let Some(sweep) = sweep else {
         return Ok(Vec::new());
     };
@@ -392,13 +421,13 @@ fn references_of<'t>(
         {
             return Err(Problem::new(
                 key.span(),
-                "only a reference with `single-path` has runs; remove this key",
+                "only a reference with `single-path` or `subset` has runs; remove this key",
             ));
         }
         if matches!(origin, Origin::SinglePath(_)) && !plan.only.is_empty() {
             return Err(Problem::new(
                 place,
-                "a reference with `single-path` applies everywhere; remove `where`",
+                "a reference with `single-path` or `subset` applies everywhere; remove `where`",
             ));
         }
         let reference = Reference {
@@ -414,6 +443,13 @@ fn references_of<'t>(
 
 fn origin_of(plan: &ReferencePlan) -> Result<Origin, String> {
     match (&plan.formula, &plan.points, &plan.single_path) {
+        (None, None, None) if let Some(subset) = &plan.subset => match subset.as_str() {
+            "best" => Ok(Origin::SinglePath(SinglePath::BestSubset)),
+            other => Err(format!("expected `subset = \"best\"`, found `{other}`")),
+        },
+        _ if plan.subset.is_some() => {
+            Err("a reference with `subset` has no `formula`, `points` or `single-path`".into())
+        }
         (Some(formula), None, None) => Formula::parse(formula).map(Origin::Formula),
         (None, Some(points), None) => {
             let point = |numbers: &Vec<f64>| match numbers[..] {
@@ -430,7 +466,7 @@ fn origin_of(plan: &ReferencePlan) -> Result<Origin, String> {
             "best" => SinglePath::Best,
             path => SinglePath::Path(path.to_owned()),
         })),
-        _ => Err("a reference needs one of `formula`, `points` and `single-path`".into()),
+        _ => Err("a reference needs one of `formula`, `points`, `single-path` and `subset`".into()),
     }
 }
 
@@ -463,15 +499,17 @@ fn checks_of(elements: Vec<(Table<'_>, Range<usize>)>) -> Result<Vec<(Check, Ran
 
 /// A key that has no effect on this kind of check.
 fn without_effect(check: &Check) -> Option<&'static str> {
-    use CheckKind::{First, Monotone, Peak, Ratio, Share, Value};
-    let compares: &[_] = &[Ratio, First, Peak];
-    let is_bounded: &[_] = &[Value, Ratio, Share, First];
+    use CheckKind::{First, Monotone, Peak, Ratio, Share, ShareOfPoints, Value};
+    let compares: &[_] = &[Ratio, First, Peak, ShareOfPoints];
+    let is_bounded: &[_] = &[Value, Ratio, Share, First, ShareOfPoints];
     let belongs = [
         ("to", check.to.is_some(), compares),
         ("to-y", check.to_y.is_some(), compares),
         ("at-least", check.at_least.is_some(), is_bounded),
         ("at-most", check.at_most.is_some(), is_bounded),
         ("between", check.between.is_some(), &[Share]),
+        ("share", check.share.is_some(), &[ShareOfPoints]),
+        ("counted", check.counted.is_some(), &[ShareOfPoints]),
         ("direction", check.direction.is_some(), &[Monotone]),
         ("tolerance", check.tolerance.is_some(), &[Monotone]),
     ];
@@ -502,6 +540,10 @@ fn missing(check: &Check) -> Option<&'static str> {
             .between
             .is_none()
             .then_some("`between`, the range of values to count"),
+        CheckKind::ShareOfPoints => check
+            .share
+            .is_none()
+            .then_some("`share`, the share of the points at which its bounds must hold"),
         CheckKind::Value => None,
     }
 }

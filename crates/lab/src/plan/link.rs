@@ -8,7 +8,7 @@ use anabranch_netsim::{RateTrace, TraceModel};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::quantity::{Rate, Share, Time, Whole};
+use super::quantity::{Rate, Share, Time, Whole, number, optional_number};
 
 /// Delay variation by which packets overtake one another, as in netem; the time is one deviation.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema, Serialize)]
@@ -142,8 +142,12 @@ pub struct PiePlan {
     /// Time between updates of the drop probability. 15 ms unless set.
     pub update: Option<Time>,
     /// Weight of the distance from the target, in 1/s. 0.125 unless set.
+    #[serde(deserialize_with = "optional_number")]
+    #[schemars(with = "Option<f64>")]
     pub alpha: Option<f64>,
     /// Weight of the trend, in 1/s. 1.25 unless set.
+    #[serde(deserialize_with = "optional_number")]
+    #[schemars(with = "Option<f64>")]
     pub beta: Option<f64>,
     /// Time in which a burst after an idle period is not dropped. 150 ms unless set.
     pub max_burst: Option<Time>,
@@ -169,6 +173,8 @@ pub struct ClocksPlan {
     /// Whether each link's clock begins with a phase of its own, drawn from one second.
     pub phases: bool,
     /// Largest drift of a link's clock in parts per million. Drawn between this and its negative. 0 unless set.
+    #[serde(deserialize_with = "number")]
+    #[schemars(with = "f64")]
     pub drift: f64,
     /// Latest start of the hosts and of each cross-traffic flow. Drawn from 0 s up to this. 0 s unless set.
     pub start: Time,

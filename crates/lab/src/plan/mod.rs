@@ -12,6 +12,7 @@ mod axis;
 mod backend;
 mod coverage;
 mod digest;
+mod draw;
 mod error;
 mod figure;
 mod formula;
@@ -37,10 +38,11 @@ use std::path::{Path, PathBuf};
 
 pub use axis::{Axis, Coordinate};
 pub use backend::{BackendPlan, KernelPlan, StackPlan, UsrsctpPlan};
+pub use draw::{Cell, Drawn};
 pub use error::PlanError;
 pub use figure::{
-    Check, CheckKind, Direction, Figure, FigureScale, Label, Metrics, Origin, Quantity, Reference,
-    SinglePath, Statement, Statistic,
+    Check, CheckKind, Counted, Direction, Figure, FigureScale, Label, Metrics, Origin, Quantity, Reference,
+    SeriesNames, SinglePath, Statement, Statistic,
 };
 pub use formula::Formula;
 pub use link::{
@@ -88,6 +90,8 @@ pub struct Plan {
     pub variants: Vec<String>,
     /// The axes of the sweep.
     pub axes: Vec<Axis>,
+    /// The drawn cells, if the plan draws some.
+    pub cells: Vec<Cell>,
     /// The reference series.
     pub references: Vec<Reference>,
     /// The figure.
@@ -178,6 +182,7 @@ fn resolve(source: &Source, quick: bool, inputs: &mut Inputs) -> Result<Plan, Pr
     }
     let (head, base) = Head::split(root, whole)?;
     head.check_changes(&changed)?;
+    let cells = points::cells(&head, &base)?;
     let points = points::of(&head, &base, inputs)?;
     head.check_against(&points)?;
     if !is_quick && changed.is_empty() {
@@ -199,6 +204,7 @@ fn resolve(source: &Source, quick: bool, inputs: &mut Inputs) -> Result<Plan, Pr
             .map(|(reference, _, _)| reference.clone())
             .collect(),
         axes: head.axes,
+        cells,
         figure: head.figure,
         plots: head.plots.into_iter().map(|(plot, _)| plot).collect(),
         cause: head.cause,

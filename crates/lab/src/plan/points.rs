@@ -7,6 +7,7 @@ use toml::de::DeValue;
 
 use super::axis::{Coordinate, combinations};
 use super::backend::BackendPlan;
+use super::draw::Cell;
 use super::error::Problem;
 use super::figure::{Origin, SinglePath};
 use super::head::Head;
@@ -25,7 +26,7 @@ const MAX_RUNS: u64 = 1_000_000;
 pub struct Point {
     /// The series that it belongs to: a variant, or a reference with runs over single paths.
     pub series: String,
-    /// The single path that it uses, if it belongs to a reference over single paths.
+    /// The single path that it uses, or the part of the paths joined by `+`, if it belongs to such a reference.
     pub single_path: Option<String>,
     /// Its values on the axes of the sweep.
     pub coordinates: Vec<Coordinate>,
@@ -34,6 +35,9 @@ pub struct Point {
     /// Everything else that the run depends on.
     pub setting: Arc<Setting>,
 }
+
+/// Maximum number of paths of which all parts are run.
+const MAX_OF_SUBSETS: usize = 8;
 
 /// Cost of a second of real time, in simulated bits: about what all cores simulate in a second.
 const REAL_TIME: f64 = 1e10;
@@ -118,6 +122,17 @@ fn check_number(head: &Head<'_>) -> Result<(), Problem> {
     ))
 }
 
+/// The drawn cells.
+pub(super) fn cells(head: &Head<'_>, base: &Value<'_>) -> Result<Vec<Cell>, Problem> {
+    let (Some(draw), DeValue::Table(base)) = (&head.draw, base.get_ref()) else {
+        return Ok(Vec::new());
+    };
+    let numbers = draw.numbers().iter();
+    numbers
+        .map(|number| draw.apply(*number, &mut base.clone()))
+        .collect()
+}
+
 fn setting<'t>(
     head: &Head<'t>,
     base: &Value<'t>,
@@ -129,6 +144,9 @@ fn setting<'t>(
     };
     for (axis, index) in head.axes.iter().zip(chosen) {
         axis.apply(*index, &mut table)?;
+    }
+    if let (Some(draw), Some(cell)) = (&head.draw, chosen.first()) {
+        draw.apply(draw.numbers()[*cell], &mut table)?;
     }
     tree::merge(&mut table, changes);
     tree::order_policies(&mut table);
@@ -180,33 +198,59 @@ fn push(
     }));
 }
 
-/// The setting reduced to a single path, for each selected path.
+/// The setting reduced to a single path or a part of the paths, for each selected one.
 fn single_paths(
     whole: &Setting,
     alone: &SinglePath,
     place: &core::ops::Range<usize>,
 ) -> Result<Vec<(String, Setting)>, Problem> {
-    let only = |name: &str, link: &LinkPlan| {
-        // A single path exists from the start.
-        let on_this_path =
-            |step: &&ScriptStep| step.path() == Some(name) && step.join.is_none() && step.leave.is_none();
-        // Cross traffic on the other paths is left out.
-        let crosses = |flow: &CrossTrafficPlan| flow.through.as_ref().is_none_or(|through| through == name);
-        let flows = whole.cross_traffic.iter().filter(|(_, flow)| crosses(flow));
-        let flows = flows.map(|(name, flow)| (name.to_owned(), flow.clone()));
-        let setting = Setting {
-            paths: Named(vec![(name.to_owned(), link.clone())]),
-            cross_traffic: Named(flows.collect()),
-            script: whole.script.iter().filter(on_this_path).cloned().collect(),
-            ..whole.clone()
-        };
-        (name.to_owned(), setting)
+    let names: Vec<&str> = whole.paths.names().collect();
+    let parts = match alone {
+        SinglePath::Best => names.iter().map(|name| vec![*name]).collect(),
+        SinglePath::BestSubset if (2..=MAX_OF_SUBSETS).contains(&names.len()) => proper_subsets(&names),
+        SinglePath::BestSubset => {
+            let text = "`subset` needs 2 to 8 paths, of which it leaves out some";
+            return Err(Problem::new(place.clone(), text));
+        }
+        SinglePath::Path(name) if names.contains(&name.as_str()) => vec![vec![name.as_str()]],
+        SinglePath::Path(name) => return Err(Problem::unknown(place.clone(), "path", name, names)),
     };
-    match alone {
-        SinglePath::Best => Ok(whole.paths.iter().map(|(name, link)| only(name, link)).collect()),
-        SinglePath::Path(name) => match whole.paths.get(name) {
-            Some(link) => Ok(vec![only(name, link)]),
-            None => Err(Problem::unknown(place.clone(), "path", name, whole.paths.names())),
-        },
+    let only = parts.iter().map(|part| (part.join("+"), only(whole, part)));
+    Ok(only.collect())
+}
+
+/// The setting without the other paths.
+fn only(whole: &Setting, names: &[&str]) -> Setting {
+    // These paths exist from the start.
+    let is_on_them = |step: &&ScriptStep| {
+        step.path().is_some_and(|path| names.contains(&path)) && step.join.is_none() && step.leave.is_none()
+    };
+    // Cross traffic on the other paths is left out.
+    let crosses = |flow: &CrossTrafficPlan| {
+        let through = flow.through.as_deref();
+        through.is_none_or(|through| names.contains(&through))
+    };
+    let flows = whole.cross_traffic.iter().filter(|(_, flow)| crosses(flow));
+    let flows = flows.map(|(name, flow)| (name.to_owned(), flow.clone()));
+    let links = whole.paths.iter().filter(|(name, _)| names.contains(name));
+    let links = links.map(|(name, link)| (name.to_owned(), link.clone()));
+    Setting {
+        paths: Named(links.collect()),
+        cross_traffic: Named(flows.collect()),
+        script: whole.script.iter().filter(is_on_them).cloned().collect(),
+        ..whole.clone()
     }
+}
+
+/// All parts of `names` that are neither empty nor complete, the smallest first.
+fn proper_subsets<'n>(names: &[&'n str]) -> Vec<Vec<&'n str>> {
+    let all = 1_u32 << names.len();
+    let part = |mask: u32| -> Vec<&'n str> {
+        let chosen = names.iter().enumerate();
+        let chosen = chosen.filter(|(index, _)| mask & (1 << index) != 0);
+        chosen.map(|(_, name)| *name).collect()
+    };
+    let mut parts: Vec<Vec<&str>> = (1..all - 1).map(part).collect();
+    parts.sort_by_key(Vec::len);
+    parts
 }

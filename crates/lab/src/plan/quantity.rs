@@ -10,10 +10,10 @@ use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
 use serde::{Serialize, Serializer};
 
 /// Units with their factors.
-type Units = &'static [(&'static str, f64)];
+pub(super) type Units = &'static [(&'static str, f64)];
 
 /// A quantity written as a number and a unit.
-trait Quantity: Sized {
+pub(super) trait Quantity: Sized {
     /// Description for error messages.
     const EXPECTED: &'static str;
     /// The units; the empty one if the unit is optional.
@@ -188,6 +188,39 @@ impl<Q: Quantity> Visitor<'_> for Reader<Q> {
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Q, E> {
         Self::read(&number.to_string())
     }
+}
+
+struct NumberReader;
+
+impl Visitor<'_> for NumberReader {
+    type Value = f64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<f64, E> {
+        let expected = |_| E::custom(format_args!("expected a number, found `{text}`"));
+        text.parse().map_err(expected)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<f64, E> {
+        Ok(number as f64)
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<f64, E> {
+        Ok(number)
+    }
+}
+
+/// Reads a number, also from text, as sweeps and draws write it.
+pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    deserializer.deserialize_any(NumberReader)
+}
+
+/// As [`number`], of a key that may be missing.
+pub(super) fn optional_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    number(deserializer).map(Some)
 }
 
 macro_rules! written {

@@ -13,6 +13,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 use super::axis::AxisPlan;
+use super::draw::{DrawPlan, DrawWords};
 use super::figure::{Check, Figure, ReferencePlan};
 use super::head::{VerdictWords, Words};
 use super::mechanisms::Mechanisms;
@@ -55,6 +56,7 @@ pub fn plan_schema() -> String {
                 "additionalProperties": axis(&mut generator),
             }),
         ),
+        ("draw".into(), draw(&mut generator)),
         ("figure".into(), generator.subschema_for::<Figure>().to_value()),
         (
             "reference".into(),
@@ -118,14 +120,38 @@ fn array(items: Schema) -> Value {
 
 /// An axis with the keys that it sets, which are read apart from its values.
 fn axis(generator: &mut SchemaGenerator) -> Value {
-    let sets = json!({
-        "description": "Keys of the setting that the values are written to, such as `paths.south.rate`.",
-        "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
-    });
+    let sets = sets("Keys of the setting that the values are written to, such as `paths.south.rate`.");
     table(
         "An axis of the sweep.",
         &extended(&properties::<AxisPlan>(generator), [("sets", sets)]),
     )
+}
+
+fn sets(description: &str) -> Value {
+    json!({
+        "description": description,
+        "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
+    })
+}
+
+/// The draws by name, beside the number of cells and of their paths.
+fn draw(generator: &mut SchemaGenerator) -> Value {
+    let keys = "Keys of the setting that a drawn value is written to, such as `paths.*.rate`, which draws one for each path.";
+    let mut distribution = properties::<DrawPlan>(generator);
+    let one = table(
+        "A setting that is drawn for each cell.",
+        &extended(&distribution, [("sets", sets(keys))]),
+    );
+    distribution.remove("chance");
+    let mut count = table(
+        "Number of paths of a cell: the first ones of the plan.",
+        &distribution,
+    );
+    count["type"] = json!(["object", "integer"]);
+    let words = extended(&properties::<DrawWords>(generator), [("paths", count)]);
+    let mut drawn = table("Drawn cells, which are the axis `cell`.", &words);
+    drawn["additionalProperties"] = one;
+    drawn
 }
 
 /// Removes `required` from all tables.

@@ -8,7 +8,7 @@ use super::link::{BatchPlan, ClocksPlan, CodelPlan, FqCodelPlan, PiePlan, TraceP
 use super::mechanisms::Mechanisms;
 use super::named::Named;
 use super::processor::Processor;
-use super::quantity::{Rate, RateLimit, Share, Size, Time, Whole};
+use super::quantity::{Rate, RateLimit, Share, Size, Time, Whole, number, optional_number};
 use super::selection::Selection;
 use super::transport::{MptcpPlan, TcpPlan, TransportPlan};
 
@@ -168,12 +168,18 @@ pub struct RedPlan {
     /// Maximum queue length.
     pub limit: Whole,
     /// Average length below which no packet is dropped. 5 unless set.
+    #[serde(default, deserialize_with = "optional_number")]
+    #[schemars(with = "Option<f64>")]
     pub min_threshold: Option<f64>,
     /// Average length above which every packet is dropped. 15 unless set.
+    #[serde(default, deserialize_with = "optional_number")]
+    #[schemars(with = "Option<f64>")]
     pub max_threshold: Option<f64>,
     /// Drop probability at `max-threshold`. 2 % unless set.
     pub max_probability: Option<Share>,
     /// Weight of the current length in the moving average. 0.002 unless set.
+    #[serde(default, deserialize_with = "optional_number")]
+    #[schemars(with = "Option<f64>")]
     pub weight: Option<f64>,
     /// Gentle RED: the probability rises to 1 between the maximum and twice the maximum.
     #[serde(default)]
@@ -202,6 +208,8 @@ pub struct BurstPlan {
     /// Mean loss rate.
     pub loss: Share,
     /// Mean burst length in packets, at least 1.
+    #[serde(deserialize_with = "number")]
+    #[schemars(with = "f64")]
     pub length: f64,
 }
 

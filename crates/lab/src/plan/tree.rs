@@ -100,7 +100,7 @@ fn names<'a, 't>(tables: &'a Table<'t>, name: &str) -> impl Iterator<Item = &'a 
 
 /// Sets `value` at a dotted key such as `paths.south.rate`. All tables before the last dot must exist, so that a misspelt
 /// path does not become another path; only the outermost table is created if missing. After `policies`, the rest of the
-/// key is one name.
+/// key is one name. A table is merged into one that is there.
 pub(super) fn put<'t>(base: &mut Table<'t>, key: &Spanned<String>, value: &Value<'t>) -> Result<(), Problem> {
     let mut table = base;
     let mut rest = key.get_ref().as_str();
@@ -124,13 +124,12 @@ pub(super) fn put<'t>(base: &mut Table<'t>, key: &Spanned<String>, value: &Value
         };
         table = inner;
     }
-    let name: Cow<'t, str> = Cow::Owned(rest.to_owned());
-    match table.get_mut(name.as_ref()) {
-        Some(below) => *below = value.clone(),
-        None => {
-            table.insert(Spanned::new(key.span(), name), value.clone());
-        }
-    }
+    let mut over = Table::new();
+    over.insert(
+        Spanned::new(key.span(), Cow::Owned(rest.to_owned())),
+        value.clone(),
+    );
+    merge(table, &over);
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use anabranch_chart::{Axis, Chart, Colour, Marker, Point, Scale, Series, Stroke,
 use super::figure;
 use crate::metric::unit_of;
 use crate::plan::{FigureScale, Statistic};
-use crate::summary::{Panel, PanelPoint, PanelSeries, Plot, ResultSummary, SeriesOrigin};
+use crate::summary::{Panel, PanelPoint, PanelSeries, Plot, PlotSeries, ResultSummary, SeriesOrigin};
 
 /// The charts of a summary.
 pub(super) struct Charts {
@@ -40,6 +40,9 @@ pub(super) fn of(summary: &ResultSummary) -> Charts {
 }
 
 fn of_panel(summary: &ResultSummary, panel: &Panel) -> Vec<Chart> {
+    if !summary.cells.is_empty() {
+        return of_cells(summary, panel);
+    }
     let all_series = merged(&panel.series);
     let places = places(&all_series);
     if all_series.len() <= MAX_SERIES || places.len() < 2 {
@@ -58,6 +61,53 @@ fn of_panel(summary: &ResultSummary, panel: &Panel) -> Vec<Chart> {
         chart(summary, panel, &own, &place.join(", "))
     };
     places.iter().map(facet).collect()
+}
+
+/// For each variant, the cumulative distributions of its ratios to the references over the drawn cells, whose order means nothing.
+fn of_cells(summary: &ResultSummary, panel: &Panel) -> Vec<Chart> {
+    let is_variant = |series: &&PanelSeries| series.origin == SeriesOrigin::Variant;
+    let of_variant = |variant: &PanelSeries| {
+        let others = panel.series.iter();
+        let others = others.filter(|other| !is_variant(other) && other.coordinates == variant.coordinates);
+        let drawn = Plot {
+            title: format!("{}: {} of {}", summary.title, panel.metric, name(variant)),
+            labels: (
+                format!(
+                    "{} of {}, divided by that of the reference",
+                    panel.metric,
+                    name(variant)
+                ),
+                "share of the cells, up to this ratio".to_owned(),
+            ),
+            series: others.map(|other| ratios(variant, other)).collect(),
+        };
+        let chart = plot(&drawn);
+        Chart {
+            x: Axis {
+                scale: Scale::Log,
+                ..chart.x
+            },
+            ..chart
+        }
+    };
+    panel.series.iter().filter(is_variant).map(of_variant).collect()
+}
+
+fn ratios(variant: &PanelSeries, other: &PanelSeries) -> PlotSeries {
+    let ratio = |point: &PanelPoint| {
+        let other = other.points.iter().find(|other| other.x == point.x)?;
+        Some(point.value / other.value).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+    };
+    let mut ratios: Vec<f64> = variant.points.iter().filter_map(ratio).collect();
+    ratios.sort_by(f64::total_cmp);
+    let all = ratios.len() as f64;
+    let shares = ratios.iter().zip(1_u32..);
+    PlotSeries {
+        name: name(other),
+        points: shares
+            .map(|(ratio, count)| (*ratio, f64::from(count) / all))
+            .collect(),
+    }
 }
 
 /// Merges references that are equal for all values of the other axes.
@@ -337,7 +387,7 @@ const fn marker(number: usize) -> Marker {
 }
 
 fn plot(drawn: &Plot) -> Chart {
-    let series = |(number, series): (usize, &crate::summary::PlotSeries)| Series {
+    let series = |(number, series): (usize, &PlotSeries)| Series {
         name: series.name.clone(),
         style: Style {
             colour: Colour::Slot(number),

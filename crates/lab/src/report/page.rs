@@ -8,7 +8,7 @@ use super::style::{document, outdated_badge, size_badge, verdict_badge};
 use super::{figure, file_name};
 use crate::metric::meaning_of;
 use crate::plan::Statistic;
-use crate::summary::{Panel, PanelPoint, PanelSeries, ResultSummary, SeriesOrigin, Size};
+use crate::summary::{DrawnCell, Panel, PanelPoint, PanelSeries, ResultSummary, SeriesOrigin, Size};
 
 pub(super) fn page(summary: &ResultSummary, charts: &Charts) -> String {
     let mut numbers = Numbers {
@@ -28,6 +28,7 @@ pub(super) fn page(summary: &ResultSummary, charts: &Charts) -> String {
             @for chart in &charts.plots { (numbers.figure(chart, &format!("{}.", chart.title))) }
         }
         (checks(summary))
+        (worst_points(summary))
         @if !summary.cause.is_empty() {
             h2 { "Cause" }
             @for paragraph in paragraphs(&summary.cause) { p { (paragraph) } }
@@ -99,6 +100,7 @@ fn repetitions(summary: &ResultSummary) -> String {
 /// Caption: what markers and bars show.
 fn caption(summary: &ResultSummary, panel: &Panel) -> String {
     let marks = match (summary.seeds.len(), summary.statistic) {
+        _ if !summary.cells.is_empty() => "Cumulative distribution over the drawn cells".to_owned(),
         (1, _) => "One repetition, so the spread is unknown".to_owned(),
         (count, Statistic::Median) => {
             format!("Median of {count} repetitions; bars from minimum to maximum")
@@ -218,6 +220,55 @@ fn checks(summary: &ResultSummary) -> Markup {
             }
         }
     }
+}
+
+/// The points that are farthest from the bounds of checks of a share of points, and all drawn cells.
+fn worst_points(summary: &ResultSummary) -> Markup {
+    let drawn = |label: &str| {
+        let mut cells = summary.cells.iter();
+        let cell = cells.find(|cell| cell.number.to_string() == label);
+        cell.map_or_else(String::new, in_one_line)
+    };
+    let end = |end: Option<f64>| end.map_or_else(|| "–".to_owned(), figure);
+    html! {
+        @for finding in summary.findings.iter().filter(|finding| !finding.worst.is_empty()) {
+            details {
+                summary { "Farthest from the bound: " (finding.claim) }
+                div class="scroll" {
+                    table {
+                        tr { th { (summary.x.label) } th class="n" { "value" } th { "95 % confidence" } th { "drawn" } }
+                        @for point in &finding.worst {
+                            tr {
+                                th { (point.label) }
+                                td class="n" { (figure(point.value)) }
+                                td { (end(point.low)) " to " (end(point.high)) }
+                                td { (drawn(&point.label)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @if !summary.cells.is_empty() {
+            details {
+                summary { "Drawn cells: " (summary.cells.len()) }
+                div class="scroll" {
+                    table {
+                        @for cell in &summary.cells { tr { th { (cell.number) } td { (in_one_line(cell)) } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn in_one_line(cell: &DrawnCell) -> String {
+    let parts: Vec<String> = cell
+        .drawn
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}"))
+        .collect();
+    parts.join("; ")
 }
 
 fn settings(summary: &ResultSummary) -> Markup {

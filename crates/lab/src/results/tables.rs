@@ -4,7 +4,7 @@ use super::series::SeriesSet;
 use super::table::{Table, whole};
 use super::{Results, Run};
 use crate::metric::{self, TIME_SERIES};
-use crate::plan::Selection;
+use crate::plan::{Cell, Drawn, Plan, Selection};
 use crate::run::{Bucket, TimeSeriesRow};
 
 /// One row for each completed run: its point, its setting, and its metrics.
@@ -162,6 +162,45 @@ pub fn time_series(results: &Results<'_>) -> Table {
         let selections = settings().map(|setting| setting.record.columns.as_ref());
         !is_optional || is_chosen(selections, time_series_column(column))
     });
+    table
+}
+
+/// One row for each drawn cell: its number, the number of its paths, and what was drawn.
+#[must_use]
+pub fn cells(plan: &Plan) -> Table {
+    let cells = || plan.cells.iter();
+    let mut table = Table::default();
+    table.whole("cell", cells().map(|cell| whole(cell.number)));
+    table.whole("paths", cells().map(|cell| cell.paths.len() as i64));
+    let mut names: Vec<(String, String)> = Vec::new();
+    for drawn in cells().flat_map(|cell| &cell.drawn) {
+        let name = (drawn.name.clone(), drawn.path.clone().unwrap_or_default());
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let order = |name: &str| {
+        let first = names.iter().position(|(other, _)| other == name);
+        first.unwrap_or(usize::MAX)
+    };
+    let mut sorted = names.clone();
+    sorted.sort_by_key(|(name, path)| (order(name), path.clone()));
+    for (name, path) in sorted {
+        let value = |cell: &Cell| {
+            let is_it =
+                |drawn: &&Drawn| drawn.name == name && drawn.path.as_deref().unwrap_or_default() == path;
+            cell.drawn
+                .iter()
+                .find(is_it)
+                .and_then(|drawn| drawn.value.clone())
+        };
+        let column = if path.is_empty() {
+            name.clone()
+        } else {
+            format!("{name}.{path}")
+        };
+        table.words(&column, cells().map(value));
+    }
     table
 }
 

@@ -30,6 +30,7 @@ pub enum WriteError {
 /// | `summary.csv`, `.parquet` | one row for each point of each series of the figure |
 /// | `time-series.csv`, `.parquet` | the time series, if the plan asks for them |
 /// | `histograms.csv`, `.parquet` | the histograms, if the plan asks for them |
+/// | `cells.csv`, `.parquet` | the drawn cells, if the plan draws some |
 /// | `checks.csv` | findings of the checks |
 /// | `settings.json` | each setting in full, by its digest |
 ///
@@ -42,6 +43,7 @@ pub fn write(results: &Results<'_>, folder: &Path) -> Result<(), WriteError> {
     for (name, table) in [
         ("time-series", tables::time_series(results)),
         ("histograms", tables::histograms(results)),
+        ("cells", tables::cells(results.plan)),
     ] {
         if table.rows() > 0 {
             both(folder, name, &table)?;

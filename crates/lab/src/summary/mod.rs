@@ -75,6 +75,9 @@ pub struct ResultSummary {
     pub checked: Vec<Panel>,
     /// Settings of the runs.
     pub settings: Settings,
+    /// The drawn cells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cells: Vec<DrawnCell>,
     /// Plots beside the figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plots: Vec<Plot>,
@@ -84,6 +87,16 @@ pub struct ResultSummary {
     /// Environment of runs on a test bed, by name: kernel, versions of stacks.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
+}
+
+/// A drawn cell.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct DrawnCell {
+    /// Its number.
+    pub number: u64,
+    /// What was drawn for the whole cell and for each path, in words.
+    pub drawn: Vec<(String, String)>,
 }
 
 /// Size of an experiment.
@@ -226,6 +239,14 @@ impl ResultSummary {
             panels,
             checked: panels::only_checked(results),
             settings: Settings::of(plan),
+            cells: plan
+                .cells
+                .iter()
+                .map(|cell| DrawnCell {
+                    number: cell.number,
+                    drawn: cell.in_words(),
+                })
+                .collect(),
             plots: plots::of(results),
             testbed_comparisons: testbed::of(results),
             environment: testbed::environment(results),

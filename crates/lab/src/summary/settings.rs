@@ -58,7 +58,13 @@ impl Settings {
         keys.sort_unstable();
         keys.dedup();
         let mut settings = Self {
-            swept: plan.axes.iter().map(swept).collect(),
+            // The axis of drawn cells sets no key itself.
+            swept: plan
+                .axes
+                .iter()
+                .filter(|axis| axis.sets().next().is_some())
+                .map(swept)
+                .collect(),
             ..Self::default()
         };
         for key in keys {

@@ -40,9 +40,13 @@ pub(crate) async fn run(verb: LabVerb) -> Result<(), Failure> {
 }
 
 fn load(plan: &Path, arguments: &PlanArguments) -> Result<Plan, Failure> {
+    let mut changes = arguments.set.clone();
+    if !arguments.cell.is_empty() {
+        changes.push(format!("draw.only={:?}", arguments.cell));
+    }
     let options = PlanOptions {
         quick: arguments.quick,
-        changes: arguments.set.clone(),
+        changes,
     };
     Plan::load(plan, &options).map_err(Failure::usage)
 }
