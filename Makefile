@@ -90,10 +90,11 @@ figures-testbed: setup ## the same for the experiments on real hosts; as root, o
 setup: ## install missing Debian packages that the tests need
 	@scripts/setup
 
+# Cargo unites the features of all packages that a command names. Commands that name the whole workspace build libraries once.
 .PHONY: test
 test: setup ## run all tests and doc tests
 	$(CARGO) test --workspace
-	$(CARGO) test --package anabranch --features serde,tracing --test features
+	$(CARGO) test --workspace --features anabranch/serde,anabranch/tracing --test features
 
 .PHONY: interop
 interop: setup ## run interoperability tests with dcsctp, sctp-proto, usrsctp, pion, aiortc
@@ -203,7 +204,7 @@ fmt: ## check formatting
 .PHONY: clippy
 clippy: ## run lints on all targets; warnings are errors
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
-	$(CARGO) clippy --manifest-path fuzz/Cargo.toml --all-targets --quiet -- -D warnings
+	$(CARGO) clippy --manifest-path fuzz/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target) --all-targets --quiet -- -D warnings
 
 .PHONY: arch
 arch: ## check crate dependencies, the owner of per-path state, no_std, documents

@@ -1,28 +1,39 @@
 //! The examples that the documents mention run to their end.
 #![cfg(test)]
 
+use std::path::PathBuf;
 use std::process::Command;
+
+/// Builds an example with the features of the whole workspace, whose tests then have built the libraries already.
+fn program(example: &str) -> PathBuf {
+    let options = "build --quiet --workspace --test examples --message-format json --example";
+    let cargo = Command::new(env!("CARGO"))
+        .args(options.split(' '))
+        .arg(example)
+        .output()
+        .expect("cargo runs");
+    let messages = String::from_utf8_lossy(&cargo.stdout);
+    let end = format!("/examples/{example}");
+    let mut files = messages
+        .split("\"executable\":\"")
+        .filter_map(|rest| rest.split('"').next());
+    let file = files.find(|file| file.ends_with(&end));
+    let errors = String::from_utf8_lossy(&cargo.stderr);
+    file.map(PathBuf::from)
+        .unwrap_or_else(|| panic!("no {end} in {messages}{errors}"))
+}
 
 /// What an example prints.
 fn output(example: &str, arguments: &[&str]) -> String {
-    let cargo = Command::new(env!("CARGO"))
-        .args([
-            "run",
-            "--quiet",
-            "--package",
-            "anabranch",
-            "--example",
-            example,
-            "--",
-        ])
+    let done = Command::new(program(example))
         .args(arguments)
         .output()
-        .expect("cargo runs");
-    let text = String::from_utf8_lossy(&cargo.stdout).into_owned();
+        .expect("the example runs");
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
     assert!(
-        cargo.status.success(),
+        done.status.success(),
         "{text}{}",
-        String::from_utf8_lossy(&cargo.stderr)
+        String::from_utf8_lossy(&done.stderr)
     );
     text
 }
