@@ -2,7 +2,6 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::num::NonZeroU64;
 
 use anabranch_types::{Instant, PathId};
 
@@ -228,22 +227,6 @@ fn within_window_limits_the_queue_of_a_thin_path() {
     // Both send half a window of 50 chunks in 45 ms.
     assert_eq!(limit(1, &mut paths), Some(1), "40 ms");
     assert_eq!(limit(2, &mut paths), None, "60 ms");
-}
-
-/// Path 1 carries one chunk in 20 ms. BBR in Startup gives it a cwnd of 20 chunks, which would wait there for 400 ms.
-#[test]
-fn within_window_does_not_take_a_cwnd_of_bbr_for_a_delivery_rate() {
-    let mut paths = [healthy(0), healthy(1)];
-    paths[0].sendable = 0;
-    paths[0].in_flight = paths[0].cwnd;
-    paths[1].cwnd = 20 * CHUNK;
-    paths[1].pacing_rate = NonZeroU64::new(300 * CHUNK);
-    let mut scheduler = within_window();
-    for time in [0, 20, 40] {
-        scheduler.on_ack(&sack(&[in_order(1, CHUNK, CHUNK)]), &paths, at(time));
-    }
-    paths[1].in_flight = 2 * CHUNK;
-    assert_eq!(pick_for(&mut scheduler, &paths, &window(50)), None, "60 ms");
 }
 
 /// The packets of the handshake took 17 ms on path 1, a full chunk takes 28 ms. Path 0 alone sends a window of 12 chunks in 24 ms.

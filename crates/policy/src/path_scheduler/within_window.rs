@@ -9,8 +9,7 @@
 //! ```text
 //! m_d    = smallest RTT of a chunk on d; before one is acknowledged, of any packet
 //! base_d = m + min(rttvar, srtt / 8, 2 · (srtt − m))                   how long an empty d holds a chunk
-//! r_d    = delivery rate of d, measured once per srtt and smoothed: 7/8 of the old value, none of it while the path grows fast;
-//!          in slow start without pacing at least cwnd / srtt
+//! r_d    = delivery rate of d, measured once per srtt and smoothed: 7/8 of the old value; in slow start cwnd / srtt
 //! c_d    = r_d, or what the congestion control permits if that is more and d does not use it
 //! M      = send window: what may be outstanding above the cumulative TSN
 //!
@@ -117,7 +116,8 @@ impl WithinWindow {
     /// Delivery rate of `path` in bytes per second; at least one chunk per round trip.
     fn rate(&self, path: &PathFacts) -> u64 {
         let measured = self.measured.of(path.id).map_or(0, Measured::rate);
-        let rate = if measured == 0 || in_slow_start(path) {
+        let in_slow_start = path.ssthresh == u64::MAX;
+        let rate = if measured == 0 || in_slow_start {
             by_window(path).max(measured)
         } else {
             measured
@@ -206,12 +206,6 @@ impl WithinWindow {
 /// The rate at which the cwnd of `path` is sent each round trip.
 fn by_window(path: &PathFacts) -> u64 {
     mul_div(path.cwnd, SECOND, path.srtt.map_or(0, nanos).max(1))
-}
-
-/// Whether the cwnd grows faster than the delivery rate is measured. A congestion control that sets a pacing rate has no ssthresh, and its
-/// cwnd is no estimate of what the path carries.
-fn in_slow_start(path: &PathFacts) -> bool {
-    path.ssthresh == u64::MAX && path.pacing_rate.is_none()
 }
 
 /// Half a round trip is assumed before it is measured, which would keep a path from being used. So it is limited, also by what the

@@ -1,6 +1,5 @@
 //! Measurements of a path: how fast does it deliver, and how often does it lose something?
 
-use core::num::NonZeroU64;
 use core::time::Duration;
 
 use anabranch_types::Instant;
@@ -99,17 +98,9 @@ impl Measured {
         }
         // After a pause, the time says nothing.
         if elapsed < round_trip.saturating_mul(3) {
-            self.sample(mul_div(self.acked, SECOND, elapsed), self.grows_fast(facts));
+            self.sample(mul_div(self.acked, SECOND, elapsed), facts.ssthresh == u64::MAX);
         }
         self.begin(now);
-    }
-
-    /// Whether the path is in slow start, or in BBR's Startup, which paces at more than twice the delivery rate. Of a few chunks the rate
-    /// depends on when their SACKs arrive.
-    fn grows_fast(&self, facts: &PathFacts) -> bool {
-        let pacing = facts.pacing_rate.map_or(u64::MAX, NonZeroU64::get);
-        let is_exact = self.acked >= 10 * u64::from(facts.max_data_chunk);
-        facts.ssthresh == u64::MAX && pacing / 2 > self.rate && is_exact
     }
 
     fn begin(&mut self, now: Instant) {
@@ -119,11 +110,11 @@ impl Measured {
         self.was_full = core::mem::take(&mut self.is_full);
     }
 
-    fn sample(&mut self, sample: u64, grows_fast: bool) {
+    fn sample(&mut self, sample: u64, in_slow_start: bool) {
         if sample < self.rate && self.is_limited {
             return;
         }
-        self.rate = if self.rate == 0 || grows_fast && sample > self.rate {
+        self.rate = if self.rate == 0 || in_slow_start {
             sample
         } else {
             mul_div(self.rate, 7, 8).saturating_add(sample / 8)
