@@ -7,13 +7,14 @@ mod readiness;
 mod streams;
 pub(crate) mod weak;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use anabranch_proto::{
     self as proto, Abandonments, AddressError, AssociationStatistics, BufferError, CloseReason, Message,
-    MessagePart, ProtocolParameters, ReceivedMessage, Reconfiguration, ReconfigurationError, SendQueue,
+    MessagePart, PathPreference, ProtocolParameters, ReceivedMessage, Reconfiguration, ReconfigurationError,
+    SendQueue,
 };
 use anabranch_secure::PeerInfo;
 use anabranch_types::{AssociationId, MessageId, PathId, StreamId};
@@ -293,6 +294,17 @@ impl Association {
         self.0.shared.command(|state| {
             if let Some(mut association) = state.core.association_mut(self.0.id) {
                 association.set_protocol_parameters(parameters);
+            }
+        });
+    }
+
+    /// Sets how paths from `local` are to be used, also those that do not exist yet. The peer is told, and does the same if it
+    /// [obeys](crate::AssociationConfig::obeys_path_preferences). For an address that is being added, call this before
+    /// [`add_local_address`](Self::add_local_address).
+    pub fn set_path_preference(&self, local: IpAddr, preference: PathPreference) {
+        self.0.shared.command(|state| {
+            if let Some(mut association) = state.core.association_mut(self.0.id) {
+                association.set_path_preference(local, preference);
             }
         });
     }

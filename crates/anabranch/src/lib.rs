@@ -80,7 +80,7 @@ pub use anabranch_policy::{PolicyRecipe, Reachability};
 pub use anabranch_proto::{
     Abandonments, AddressError, AssociationConfig, AssociationStatistics, BufferError, CloseReason,
     EndpointConfig, ErrorDetection, Extent, KeyError, Message, MessagePart, OwnPolicies, PacketCounts,
-    PathChange, PathCounters, PathEvent, PathStatistics, ProtocolParameters, ReceivedMessage,
+    PathChange, PathCounters, PathEvent, PathPreference, PathStatistics, ProtocolParameters, ReceivedMessage,
     Reconfiguration, ReconfigurationError, Reliability, ReportedError, SendQueue, SourcePrefix,
 };
 pub use anabranch_secure::{

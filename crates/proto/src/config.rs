@@ -1,7 +1,7 @@
 //! Configuration of endpoints and associations. Limits and timers have the defaults of RFC 9260 §16 unless stated otherwise.
 
 use alloc::vec::Vec;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
 use anabranch_policy::catalog::{
@@ -13,7 +13,7 @@ use anabranch_wire::chunk::kind;
 
 use crate::auth::ADDRESS_CHANGES;
 use crate::own_policies::OwnPolicies;
-use crate::path::Sizes;
+use crate::path::{PathPreference, Sizes};
 
 /// UDP port of encapsulated SCTP (RFC 6951 §5.1), which is also our default SCTP port.
 pub const DEFAULT_PORT: u16 = 9899;
@@ -170,6 +170,11 @@ pub struct AssociationConfig {
     /// Number of outbound streams that the peer may ask for, if `reconfiguration` is agreed. That of inbound streams is
     /// `max_inbound_streams`. Default 65,535.
     pub max_outbound_streams: u16,
+    /// How paths from these local addresses are to be used, which the peer is told on each path
+    /// ([`AssociationConfig::obeys_path_preferences`]). Default empty.
+    pub path_preferences: Vec<(IpAddr, PathPreference)>,
+    /// Whether preferences of the peer between paths hold for what is sent to it. Default false.
+    pub obeys_path_preferences: bool,
     /// Policies and core options, by name.
     pub policies: PolicyRecipe,
     /// Policies that are not in the catalog and replace those of the recipe. Default `None`.
@@ -356,6 +361,8 @@ impl Default for AssociationConfig {
             adaptation_layer: None,
             reconfiguration: false,
             max_outbound_streams: u16::MAX,
+            path_preferences: Vec::new(),
+            obeys_path_preferences: false,
             policies: PolicyRecipe::default(),
             own_policies: None,
             sack_walks: SackWalks::Done,

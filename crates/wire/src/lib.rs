@@ -51,8 +51,9 @@ pub use chunk::{
     Abort, Asconf, AsconfAck, Auth, Chunk, ChunkHead, CookieAck, CookieEcho, Cwr, Data, DataFlags, Ecne,
     ErrorChunk, ForwardTsn, FragmentPlace, GapBlock, Heartbeat, HeartbeatAck, IData, IForwardTsn, Init,
     InitAck, NrSack, OutboundAbort, OutboundAsconf, OutboundAsconfAck, OutboundError, OutboundForwardTsn,
-    OutboundHeartbeatAck, OutboundIForwardTsn, OutboundInit, OutboundNrSack, OutboundReConfig, OutboundSack,
-    Pad, Part, RawChunk, ReConfig, Sack, Shutdown, ShutdownAck, ShutdownComplete, SkippedMid,
+    OutboundHeartbeat, OutboundHeartbeatAck, OutboundIForwardTsn, OutboundInit, OutboundNrSack,
+    OutboundReConfig, OutboundSack, Pad, Part, RawChunk, ReConfig, Sack, Shutdown, ShutdownAck,
+    ShutdownComplete, SkippedMid, WirePreference,
 };
 pub use error::{DecodeError, DecodeErrorKind};
 pub use list::{Frame, Frames, List};

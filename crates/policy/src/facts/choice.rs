@@ -16,7 +16,7 @@ pub fn path_facts(paths: &[PathFacts], id: PathId) -> Option<&PathFacts> {
 
 /// Whether `path`, one of `paths`, may carry data; its windows are not considered.
 ///
-/// Active paths may. If there is none, the path of [`last_resort`] may: an association whose paths all fail goes on
+/// Active paths that do not rest may. If there is none, the path of [`last_resort`] may: an association whose paths all fail goes on
 /// sending until its own error limit ends it.
 #[must_use]
 pub fn may_carry_data(path: &PathFacts, paths: &[PathFacts]) -> bool {

@@ -25,6 +25,8 @@ pub struct PathFacts {
     pub id: PathId,
     /// State of the path.
     pub reachability: Reachability,
+    /// Whether it rests, because a path that is to be preferred is active: it takes no data then. Only active paths rest.
+    pub resting: bool,
     /// Whether it is the primary path (RFC 9260 §6.4).
     pub primary: bool,
     /// Whether its addresses are IPv6.
@@ -86,6 +88,7 @@ impl PathFacts {
         Self {
             id,
             reachability: Reachability::Unconfirmed,
+            resting: false,
             primary: false,
             ipv6: false,
             in_recovery: false,
@@ -113,11 +116,17 @@ impl PathFacts {
         }
     }
 
+    /// Whether the path is active; it may rest.
+    #[must_use]
+    pub const fn is_active(&self) -> bool {
+        matches!(self.reachability, Reachability::Active)
+    }
+
     //= rfc7829 3.2-3, 3.2-4, 3.2-5
-    /// Whether the path is active.
+    /// Whether data may use the path: it is active and does not rest.
     #[must_use]
     pub const fn is_usable(&self) -> bool {
-        matches!(self.reachability, Reachability::Active)
+        self.is_active() && !self.resting
     }
 
     /// Whether a packet of data may be sent on it now.

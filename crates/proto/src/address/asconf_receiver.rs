@@ -301,7 +301,7 @@ impl Addresses {
             return Effects::default();
         };
         let leads_there =
-            |(facts, path): &(&PathFacts, &Path)| facts.is_usable() && path.addr.remote.ip() == ip;
+            |(facts, path): &(&PathFacts, &Path)| facts.is_active() && path.addr.remote.ip() == ip;
         let found = transfer.paths.iter().find(leads_there);
         let Some(path) = found.map(|(facts, _)| facts.id) else {
             return Effects::default();

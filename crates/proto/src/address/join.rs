@@ -94,7 +94,7 @@ impl Addresses {
             None
         };
         let is_other = |(other, known): (&PathFacts, &Path)| {
-            other.id != facts.id && other.is_usable() && known.addr.local == path.addr.local
+            other.id != facts.id && other.is_active() && known.addr.local == path.addr.local
         };
         due_at.filter(|_| !paths.iter().any(is_other))
     }
@@ -121,7 +121,7 @@ impl Addresses {
             if departing.is_empty() {
                 !is_unanswered((facts, path))
             } else {
-                facts.is_usable() && !departing.contains(&path.addr.local)
+                facts.is_active() && !departing.contains(&path.addr.local)
             }
         };
         if transfer.paths.iter().any(stays) {
@@ -178,7 +178,7 @@ impl Addresses {
         transfer.paths.path_mut(id).join.joined(now);
         // The peer may have moved away from one of the other addresses.
         for other in transfer.paths.ids().filter(|other| *other != id) {
-            if transfer.paths.fact(other).is_usable() {
+            if transfer.paths.fact(other).is_active() {
                 transfer.send_heartbeat(other, now);
             }
         }
@@ -190,18 +190,18 @@ impl Addresses {
 fn longest_silent(paths: &PathSet, matches: impl Fn(&Path) -> bool) -> Option<PathId> {
     let idle = paths
         .iter()
-        .filter(|(facts, path)| !facts.is_usable() && matches(path));
+        .filter(|(facts, path)| !facts.is_active() && matches(path));
     idle.min_by_key(|(_, path)| path.heard_at)
         .map(|(facts, _)| facts.id)
 }
 
 /// Whether a heartbeat on the path was overdue since it was last acknowledged.
 const fn is_unanswered((facts, path): (&PathFacts, &Path)) -> bool {
-    facts.errors >= SILENT_ERRORS || (!facts.is_usable() && path.join.is_wanted())
+    facts.errors >= SILENT_ERRORS || (!facts.is_active() && path.join.is_wanted())
 }
 
 const fn may_be_unanswered(facts: &PathFacts) -> bool {
-    !facts.is_usable() || facts.errors >= SILENT_ERRORS
+    !facts.is_active() || facts.errors >= SILENT_ERRORS
 }
 
 /// Marks the paths to remote addresses that are confirmed on any path.

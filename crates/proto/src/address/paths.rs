@@ -143,7 +143,7 @@ fn superfluous(paths: &PathSet) -> Option<PathId> {
         let works = |path: &Path| path.heard_at >= candidate.join.joined_at();
         let mut others = paths
             .iter()
-            .filter(|(facts, path)| facts.id != id && facts.is_usable() && works(path));
+            .filter(|(facts, path)| facts.id != id && facts.is_active() && works(path));
         others.any(|(_, path)| shares(path, &candidate.addr))
     };
     let candidates = paths.iter().filter(|(_, path)| path.data_sent_at.is_none());
@@ -151,7 +151,7 @@ fn superfluous(paths: &PathSet) -> Option<PathId> {
         .filter(|(facts, path)| {
             is_served(facts.id, path, shares_local) && is_served(facts.id, path, leads_alike)
         })
-        .map(|(facts, _)| (facts.is_usable(), facts.id))
+        .map(|(facts, _)| (facts.is_active(), facts.id))
         .min_by_key(|(usable, id)| (*usable, core::cmp::Reverse(*id)))
         .map(|(_, id)| id)
 }

@@ -49,11 +49,11 @@ fn next_retirement(paths: &PathSet) -> Option<(Instant, PathId)> {
 
 /// When `path` is removed; `None` if it is kept as it is.
 fn retired_at(paths: &PathSet, facts: &PathFacts, path: &Path) -> Option<Instant> {
-    if facts.is_usable() {
+    if facts.is_active() {
         return None;
     }
     let replaces = |(other, known): (&PathFacts, &Path)| {
-        other.is_usable() && known.addr.local == path.addr.local && known.join.joined_at() > path.heard_at
+        other.is_active() && known.addr.local == path.addr.local && known.join.joined_at() > path.heard_at
     };
     let due_at = match path.heard_at {
         Some(heard_at) => heard_at + LONG_SILENCE,

@@ -1,6 +1,7 @@
 //! Protocol parameters: what can the application change while an association runs?
 
 use alloc::sync::Arc;
+use core::net::IpAddr;
 
 use anabranch_policy::catalog::{
     AckChoice, BurstChoice, FailoverChoice, PolicyChoice as _, RtoChoice, StreamSchedulerChoice,
@@ -10,6 +11,7 @@ use anabranch_policy::options::RtoParameters;
 use super::Association;
 use crate::config::AssociationConfig;
 use crate::endpoint::AssociationMut;
+use crate::path::PathPreference;
 use crate::transfer::Transfer;
 
 /// Protocol parameters that may change while an association runs (SETPROTOCOLPARAMETERS, RFC 9260 §11.1.13). They apply to all paths.
@@ -87,6 +89,20 @@ impl AssociationMut<'_> {
         if *parameters != ProtocolParameters::of(config) {
             change(config, transfer, parameters);
         }
+    }
+}
+
+impl AssociationMut<'_> {
+    /// Sets how paths from `local` are to be used, also those that do not exist yet, and tells the peer
+    /// ([`AssociationConfig::path_preferences`]).
+    pub fn set_path_preference(&mut self, local: IpAddr, preference: PathPreference) {
+        let Association { config, transfer, .. } = &mut **self;
+        let mut changed = AssociationConfig::clone(config);
+        changed.path_preferences.retain(|(known, _)| *known != local);
+        changed.path_preferences.push((local, preference));
+        *config = Arc::new(changed);
+        transfer.configure(Arc::clone(config));
+        transfer.apply_preferences();
     }
 }
 

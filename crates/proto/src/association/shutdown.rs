@@ -83,7 +83,7 @@ impl Association {
             State::CookieWait(_) | State::CookieEchoed(..) | State::Closed => return,
         }
         // The reply is sent to the source of the SHUTDOWN (RFC 9260 §6.4).
-        if self.transfer.paths.fact(path).is_usable() {
+        if self.transfer.paths.fact(path).is_active() {
             self.control.end_on(path);
         }
         let effects = self.transfer.on_cumulative(now, path, chunk.cumulative);

@@ -162,6 +162,7 @@ fn one(
         // The HEARTBEAT ACK is sent over the path of the HEARTBEAT with unchanged information (RFC 9260 §8.3).
         Chunk::Heartbeat(_) if !matches!(state, State::CookieWait(_)) => {
             association.control.answer_heartbeat(path, raw.value);
+            association.transfer.on_heartbeat(path, raw.value, now);
         }
         Chunk::HeartbeatAck(chunk) => {
             let effects = association.transfer.on_heartbeat_ack(chunk.info, now);

@@ -14,6 +14,7 @@ mod join;
 mod loss_rate;
 mod mtu;
 mod pairing;
+mod preference;
 mod probes;
 mod recovery;
 mod sending;
@@ -40,6 +41,8 @@ pub(crate) use join::Join;
 pub(crate) use loss_rate::LossRate;
 pub(crate) use mtu::{MtuSearch, PathMtu};
 pub(crate) use pairing::{MAX_PATHS, pair_addresses, pair_through};
+pub use preference::PathPreference;
+pub(crate) use preference::Preferred;
 pub(crate) use probes::ReachabilityProbes;
 pub(crate) use recovery::{ProportionalRate, Recovery};
 pub(crate) use sending::Sending;
@@ -84,6 +87,8 @@ pub(crate) struct Path {
     pub(crate) sacks_doubted: Option<Instant>,
     /// Whether the application has disabled heartbeats.
     pub(crate) heartbeats_disabled: bool,
+    /// Preferences of both ends for it.
+    pub(crate) preferred: Option<Box<Preferred>>,
     pub(crate) counters: Tally,
 }
 
@@ -108,8 +113,23 @@ impl Path {
             failed_at: None,
             sacks_doubted: None,
             heartbeats_disabled: false,
+            preferred: None,
             counters: Tally::default(),
         }
+    }
+
+    /// How it is to be used, by both ends.
+    pub(crate) fn preference(&self) -> PathPreference {
+        self.preferred
+            .as_ref()
+            .map_or_else(PathPreference::default, |preferred| preferred.effective())
+    }
+
+    /// Whether there is a preference that the peer has not confirmed.
+    pub(crate) fn has_untold_preference(&self) -> bool {
+        self.preferred
+            .as_ref()
+            .is_some_and(|preferred| preferred.own.is_some() && !preferred.is_told)
     }
 
     /// The maximum size of IP packets.
@@ -190,6 +210,10 @@ pub struct PathStatistics {
     pub addr: PathAddr,
     /// Reachability of the path.
     pub reachability: Reachability,
+    /// Whether it is active and rests, because a path with a smaller cost is active.
+    pub resting: bool,
+    /// How it is to be used: the larger cost and the smaller limit of both ends.
+    pub preference: PathPreference,
     /// Whether this is the primary path.
     pub primary: bool,
     /// Maximum IP packet size on the path, in bytes.

@@ -6,7 +6,7 @@ use core::net::{IpAddr, SocketAddr};
 use anabranch_policy::{PathFacts, Reachability, last_resort, path_facts};
 use anabranch_types::{Instant, PathAddr, PathId, earliest};
 
-use super::{MtuSearch, Path, PathIds, PathMtu, PathStatistics, RttEstimator};
+use super::{MtuSearch, Path, PathIds, PathMtu, PathPreference, PathStatistics, RttEstimator};
 use anabranch_policy::catalog::PathMtuChoice;
 use anabranch_policy::options::RtoParameters;
 
@@ -79,6 +79,7 @@ impl PathSet {
         self.inner
             .insert(at, Path::new(addr, size, RttEstimator::new(rto)));
         self.ids.insert(id);
+        self.choose_resting();
     }
 
     /// Removes a path. If it was the primary path, the best of the others replaces it.
@@ -92,6 +93,7 @@ impl PathSet {
         self.unresponsive.remove(id);
         let was_primary = self.facts.remove(at).primary;
         self.facts.shrink_to_fit();
+        self.choose_resting();
         if was_primary {
             self.set_primary(self.best());
         }
@@ -151,6 +153,36 @@ impl PathSet {
         match reachability {
             Reachability::PotentiallyFailed | Reachability::Inactive => self.unresponsive.insert(id),
             Reachability::Active | Reachability::Unconfirmed => self.unresponsive.remove(id),
+        }
+        self.choose_resting();
+    }
+
+    /// Sets the preference of the application for path `id`; returns whether it is another one.
+    pub(crate) fn set_own_preference(&mut self, id: PathId, own: Option<PathPreference>) -> bool {
+        let preferred = &mut self.path_mut(id).preferred;
+        if preferred.as_ref().and_then(|known| known.own) == own {
+            return false;
+        }
+        let preferred = preferred.get_or_insert_default();
+        // Who was told a preference is told that there is none any more.
+        preferred.own = Some(own.unwrap_or_default());
+        preferred.is_told = false;
+        self.choose_resting();
+        true
+    }
+
+    /// Sets the preference of the peer for path `id`.
+    pub(crate) fn set_peer_preference(&mut self, id: PathId, preference: PathPreference) {
+        self.path_mut(id).preferred.get_or_insert_default().of_peer = preference;
+        self.choose_resting();
+    }
+
+    /// Determines which paths rest: the active ones that cost more than another active one.
+    fn choose_resting(&mut self) {
+        let costs = self.iter().filter(|(facts, _)| facts.is_active());
+        let least = costs.map(|(_, path)| path.preference().cost).min();
+        for (facts, path) in self.facts.iter_mut().zip(&self.inner) {
+            facts.resting = facts.is_active() && least.is_some_and(|least| path.preference().cost > least);
         }
     }
 
@@ -351,7 +383,7 @@ impl PathSet {
 
     /// Whether MTU probes are sent on a path. On an unusable path a lost probe says nothing about its size.
     fn tries_sizes(&self, facts: &PathFacts) -> bool {
-        facts.is_usable() || self.another_usable(facts.id).is_none()
+        facts.is_active() || self.another_usable(facts.id).is_none()
     }
 
     /// Notes that a path has become usable.
@@ -385,13 +417,18 @@ impl PathSet {
     /// of the `departing` local addresses.
     pub(crate) fn working(&self, departing: &[SocketAddr]) -> Option<PathId> {
         let works = |(facts, path): &(&PathFacts, &Path)| {
-            facts.is_usable() && facts.errors == 0 && !departing.contains(&path.addr.local)
+            facts.is_active() && facts.errors == 0 && !departing.contains(&path.addr.local)
         };
         self.iter().find(works).map(|(facts, _)| facts.id)
     }
 
     pub(crate) fn any_usable(&self) -> bool {
         self.facts.iter().any(PathFacts::is_usable)
+    }
+
+    /// Number of active paths, also of those that rest.
+    pub(crate) fn active_count(&self) -> usize {
+        self.facts.iter().filter(|facts| facts.is_active()).count()
     }
 
     pub(crate) fn usable_count(&self) -> u32 {
@@ -447,6 +484,8 @@ impl PathSet {
                 id: facts.id,
                 addr: path.addr,
                 reachability: facts.reachability,
+                resting: facts.resting,
+                preference: path.preference(),
                 primary: facts.primary,
                 mtu: path.packet_size(),
                 srtt: facts.srtt,

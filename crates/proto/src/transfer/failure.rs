@@ -118,7 +118,7 @@ impl Transfer {
         }
         let failed_at = self.paths.path(path).failed_at;
         let is_proof = |chunk: SentOnce| failed_at.is_none_or(|failed_at| chunk.sent_at >= failed_at);
-        if self.paths.fact(path).is_usable() || sent_once.is_some_and(is_proof) {
+        if self.paths.fact(path).is_active() || sent_once.is_some_and(is_proof) {
             return self.sign_of_life_on(path, now);
         }
         self.errors = 0;
@@ -141,7 +141,7 @@ impl Transfer {
     /// window probe does not count, because its missing acknowledgement says nothing about the path (RFC 9260 §6.1 A).
     fn is_in_doubt(&self, path: PathId) -> bool {
         let waits = self.paths.path(path).waits_for_answer() && !self.window_probe.is_out();
-        waits || !self.paths.fact(path).is_usable()
+        waits || !self.paths.fact(path).is_active()
     }
 
     //= rfc9260 8.1-7, 8.3-13
@@ -164,7 +164,7 @@ impl Transfer {
     /// Retransmits data in flight on unusable paths, because a path has become active that can carry it now.
     fn take_over(&mut self, now: Instant) {
         for path in self.paths.ids() {
-            if !self.paths.fact(path).is_usable() && self.sender.in_flight(path) > 0 {
+            if !self.paths.fact(path).is_active() && self.sender.in_flight(path) > 0 {
                 self.send_again(path, now);
             }
         }
@@ -183,13 +183,13 @@ impl Transfer {
     pub(super) fn suspect_the_silent(&mut self, arrived_on: PathId, now: Instant) -> Effects {
         let mut effects = Effects::default();
         // A zero window probe that finds the window closed is not acknowledged, on whatever path it was sent.
-        if self.paths.usable_count() < 2 || self.window_probe.is_out() {
+        if self.paths.active_count() < 2 || self.window_probe.is_out() {
             return effects;
         }
         // The SACK describes the receiver at the time when it was sent, at most one round trip ago.
         let age = self.paths.fact(arrived_on).srtt.unwrap_or_default();
         for path in self.paths.ids() {
-            if self.is_silent(path, now - age) && self.paths.usable_count() > 1 {
+            if self.is_silent(path, now - age) && self.paths.active_count() > 1 {
                 effects.append(self.suspect(path, now));
             }
         }
@@ -206,7 +206,7 @@ impl Transfer {
         };
         let acked_at = self.paths.path(path).acked_at;
         let since = acked_at.map_or(sent_at, |acked_at| acked_at.max(sent_at));
-        facts.is_usable() && since + patience < until
+        facts.is_active() && since + patience < until
     }
 
     /// Moves the data in flight on `path` to other paths, and sends a heartbeat there at once. No loss is known, so window and RTO of

@@ -25,6 +25,7 @@ impl Transfer {
         for id in self.paths.ids() {
             self.schedule_heartbeat(id, now);
         }
+        self.tell_preferences();
     }
 
     /// Stops heartbeats when SHUTDOWN or SHUTDOWN ACK is sent (RFC 9260 §8.3): a peer that has removed the association would answer
@@ -167,7 +168,7 @@ impl Transfer {
     pub(crate) fn write_heartbeat(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, now: Instant) {
         let nonce = self.secrets.number();
         let info = HeartbeatInfo { path, nonce }.encode();
-        if packet.push(&anabranch_wire::Heartbeat { info: &info }).is_ok() {
+        if self.push_heartbeat(path, &info, packet) {
             let rto = self.paths.fact(path).rto;
             let answer_due = self.answer_due(path, now);
             let machinery = self.paths.path_mut(path);
@@ -220,6 +221,9 @@ impl Transfer {
         let Some(sent_at) = machinery.heartbeat_answered(&info) else {
             return effects;
         };
+        if let Some(preferred) = &mut machinery.preferred {
+            preferred.is_told = true;
+        }
         if let Some(until) = self.damped_until(path, now) {
             // The peer is reachable, but the path carries no data. The path therefore stays out of use, and its timeout
             // stays backed off. RFC 9260 §8.3 recommends clearing its errors.
@@ -268,6 +272,9 @@ impl Transfer {
         // was sent, so that its recovery is detected earlier. Elsewhere it starts now: more frequent errors would end the
         // association earlier in an outage.
         self.schedule_heartbeat(path, if is_dead { overdue.sent_at } else { now });
+        if !is_dead && self.paths.path(path).has_untold_preference() {
+            self.request_heartbeat(path);
+        }
         effects
     }
 
@@ -277,7 +284,7 @@ impl Transfer {
     /// It counts against the peer only if no other path is usable (RFC 9260 §8.1): otherwise several failed paths would end an idle
     /// association that works over another one.
     fn heartbeat_missed(&mut self, path: PathId, now: Instant) -> Effects {
-        let is_other = |facts: &PathFacts| facts.id != path && facts.is_usable();
+        let is_other = |facts: &PathFacts| facts.id != path && facts.is_active();
         if !self.paths.facts().iter().any(is_other) {
             self.error_on(path, now)
         } else if self.paths.fact(path).reachability != Reachability::Inactive {

@@ -41,6 +41,7 @@ mod loss;
 mod paths;
 mod plan;
 mod pmtu;
+mod preference;
 mod probing;
 mod progress;
 mod receive;
@@ -257,7 +258,11 @@ impl Transfer {
     pub(crate) fn packet_sent(&mut self, path: PathId, length: usize, now: Instant) {
         let bytes = length as u64 + u64::from(self.paths.reserved());
         self.paths.fact_mut(path).last_sent = Some(now);
-        let counters = &mut self.paths.path_mut(path).counters;
+        let machinery = self.paths.path_mut(path);
+        if let Some(preferred) = &mut machinery.preferred {
+            preferred.sent(bytes, now);
+        }
+        let counters = &mut machinery.counters;
         counters.packets_sent += 1;
         counters.bytes_sent += bytes;
         self.policies.burst.on_sent(path, bytes, now);
@@ -271,10 +276,13 @@ impl Transfer {
             let ssthresh = self.policies.congestion.ssthresh(id);
             let measures_rates = self.policies.measures_rates;
             let pacing_rate = measures_rates.then(|| self.policies.congestion.pacing_rate(id));
-            let facts = self.paths.fact_mut(id);
+            let (facts, path) = self.paths.both_mut(id);
+            let limit = path.preference().limit;
             facts.cwnd = cwnd;
             facts.ssthresh = ssthresh;
-            facts.pacing_rate = pacing_rate.flatten();
+            facts.pacing_rate = pacing_rate
+                .flatten()
+                .map(|rate| limit.map_or(rate, |limit| rate.min(limit)));
         }
     }
 

@@ -18,6 +18,7 @@ impl Transfer {
         let reserved = self.paths.reserved();
         self.paths = PathSet::new(pairs, self.config.path_sizes(), self.config.rto());
         self.paths.set_reserved(reserved);
+        self.apply_preferences();
         for id in self.paths.ids() {
             self.policies.add_path(self.paths.fact(id), now);
         }
@@ -45,6 +46,7 @@ impl Transfer {
         self.paths.publish_rtt(id);
         self.policies.add_path(self.paths.fact(id), now);
         self.publish_windows();
+        self.apply_preferences();
         self.schedule_heartbeat(id, now);
         Some(id)
     }

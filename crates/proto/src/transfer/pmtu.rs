@@ -20,7 +20,7 @@ impl Transfer {
             return effects;
         }
         for path in self.paths.ids() {
-            if self.paths.fact(path).is_usable() && self.paths.path(path).mtu.is_none() {
+            if self.paths.fact(path).is_active() && self.paths.path(path).mtu.is_none() {
                 effects.append(self.begin_search(path, now));
             }
         }

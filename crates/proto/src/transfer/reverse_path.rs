@@ -19,16 +19,16 @@ const PROOF_LASTS: Duration = Duration::from_secs(1);
 impl Transfer {
     /// Handles duplicate data: doubts all paths and sends heartbeats.
     pub(super) fn doubt_reverse_paths(&mut self, now: Instant) {
-        if self.paths.usable_count() < 2 {
+        if self.paths.active_count() < 2 {
             return;
         }
         for id in self.paths.ids() {
-            let is_usable = self.paths.fact(id).is_usable();
+            let is_active = self.paths.fact(id).is_active();
             let path = self.paths.path(id);
             let is_proved = path
                 .answered_at
                 .is_some_and(|answered_at| now - answered_at < PROOF_LASTS);
-            if is_usable && !is_proved && path.sacks_doubted.is_none() {
+            if is_active && !is_proved && path.sacks_doubted.is_none() {
                 let is_checked = self.check(id, now);
                 self.paths.path_mut(id).sacks_doubted = is_checked.then_some(now);
             }

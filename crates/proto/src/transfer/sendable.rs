@@ -118,10 +118,20 @@ fn allot(facts: &mut PathFacts, path: &mut Path, wanted: Wanted, burst: &mut dyn
     }
     let open = (window - filled).max(u64::from(facts.max_data_chunk));
     let burst = burst.allowance(facts, now);
-    let release_at = burst.again_at.filter(|_| burst.bytes == 0);
+    let mut release_at = burst.again_at.filter(|_| burst.bytes == 0);
+    let mut limited = u64::MAX;
+    match path
+        .preferred
+        .as_ref()
+        .and_then(|preferred| preferred.allowance(now))
+    {
+        Some(Ok(bytes)) => limited = bytes.max(u64::from(facts.max_data_chunk)),
+        Some(Err(at)) => (limited, release_at) = (0, release_at.max(Some(at))),
+        None => {}
+    }
     path.sending.make_mut().release_at = release_at;
     // Whether queued data would fill the window. If not, the path is limited by the application and not by pacing.
     let would_fill = filled + wanted.waiting + u64::from(facts.max_data_chunk) > window;
     facts.pacing_limited = release_at.is_some() && would_fill;
-    facts.sendable = open.min(wanted.share).min(burst.bytes);
+    facts.sendable = open.min(wanted.share).min(burst.bytes).min(limited);
 }

@@ -34,6 +34,7 @@ mod outage;
 mod own_policies;
 mod parts;
 mod path_mtu;
+mod path_preferences;
 mod path_schedulers;
 mod path_sets;
 mod random_loss;

@@ -1,4 +1,4 @@
-//! HEARTBEAT and HEARTBEAT ACK chunks (RFC 9260 §3.3.5, §3.3.6).
+//! HEARTBEAT and HEARTBEAT ACK chunks (RFC 9260 §3.3.5, §3.3.6), and the preference that a HEARTBEAT may carry.
 //!
 //! ```text
 //! +---------------+---------------+-------------------------------+
@@ -7,6 +7,19 @@
 //! |      parameter type = 1       |    parameter length = 4 + n   |
 //! +-------------------------------+-------------------------------+
 //! |         n bytes that mean something to their sender only      |
+//! +---------------------------------------------------------------+
+//! ```
+//!
+//! A HEARTBEAT may have a second parameter, an extension of this project:
+//!
+//! ```text
+//! +-------------------------------+-------------------------------+
+//! |        type = 0xbe01          |          length = 16          |
+//! +---------------+---------------+-------------------------------+
+//! |     cost      |                       0                       |
+//! +---------------+-----------------------------------------------+
+//! |             limit in bytes per second, 0 for none             |
+//! |                           (8 bytes)                           |
 //! +---------------------------------------------------------------+
 //! ```
 
@@ -38,6 +51,59 @@ pub struct HeartbeatAck<'a> {
 pub struct OutboundHeartbeatAck<'a> {
     /// The value of the HEARTBEAT chunk, unchanged.
     pub value: &'a [u8],
+}
+
+/// How the sender of a HEARTBEAT wants its path to be used.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct WirePreference {
+    /// Paths with the smallest cost are used.
+    pub cost: u8,
+    /// Bytes per second that it may carry; 0 for no limit.
+    pub limit: u64,
+}
+
+/// A HEARTBEAT chunk with a preference.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct OutboundHeartbeat<'a> {
+    /// The value of the Heartbeat Info parameter.
+    pub info: &'a [u8],
+    /// How its path is to be used.
+    pub preference: WirePreference,
+}
+
+impl WirePreference {
+    /// Bytes of its parameter.
+    const LEN: usize = tlv::HEADER_LEN + 12;
+
+    /// The preference in the value of a HEARTBEAT chunk; `None` without one, or if it is malformed.
+    #[must_use]
+    pub fn of_heartbeat(value: &[u8]) -> Option<Self> {
+        let mut reader = Reader::new(value, 0);
+        while let Some(Ok(parameter)) = tlv::next::<RawParameter<'_>>(&mut reader) {
+            if parameter.kind == parameter::kind::PATH_PREFERENCE {
+                let (head, limit) = parameter.value.split_first_chunk::<4>()?;
+                let limit = u64::from_be_bytes(limit.try_into().ok()?);
+                return Some(Self { cost: head[0], limit });
+            }
+        }
+        None
+    }
+}
+
+impl WriteChunk for OutboundHeartbeat<'_> {
+    fn wire_len(&self) -> usize {
+        wire_len(self.info).next_multiple_of(4) + WirePreference::LEN
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.chunk_header(kind::HEARTBEAT, 0, self);
+        write_info(self.info, writer);
+        writer.zeros(wire_len(self.info).next_multiple_of(4) - wire_len(self.info));
+        writer.u16(parameter::kind::PATH_PREFERENCE);
+        writer.u16(length_field(WirePreference::LEN));
+        writer.bytes(&[self.preference.cost, 0, 0, 0]);
+        writer.bytes(&self.preference.limit.to_be_bytes());
+    }
 }
 
 impl<'a> Heartbeat<'a> {
@@ -116,5 +182,31 @@ impl fmt::Display for Heartbeat<'_> {
 impl fmt::Display for HeartbeatAck<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "HEARTBEAT-ACK info={}", Hex(self.info))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn preference_follows_the_padded_heartbeat_info() {
+        let preference = WirePreference {
+            cost: 7,
+            limit: 0x0102_0304_0506_0708,
+        };
+        let chunk = OutboundHeartbeat {
+            info: b"0123456789",
+            preference,
+        };
+        let mut bytes = alloc::vec::Vec::new();
+        chunk.write(&mut Writer::new(&mut bytes, 64));
+        assert_eq!(bytes.len(), chunk.wire_len());
+        let value = &bytes[RawChunk::HEADER_LEN..];
+        assert_eq!(WirePreference::of_heartbeat(value), Some(preference));
+        assert_eq!(info(Reader::new(value, 0)), Ok(&b"0123456789"[..]));
+        // A parameter that is cut off, and a HEARTBEAT without one.
+        assert_eq!(WirePreference::of_heartbeat(&value[..value.len() - 4]), None);
+        assert_eq!(WirePreference::of_heartbeat(&value[..14]), None);
     }
 }

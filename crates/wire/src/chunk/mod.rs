@@ -28,7 +28,7 @@ pub use data::{Data, DataFlags};
 pub use ecn::{Cwr, Ecne};
 pub use error::{ErrorChunk, OutboundError};
 pub use forward_tsn::{ForwardTsn, IForwardTsn, OutboundForwardTsn, OutboundIForwardTsn, SkippedMid};
-pub use heartbeat::{Heartbeat, HeartbeatAck, OutboundHeartbeatAck};
+pub use heartbeat::{Heartbeat, HeartbeatAck, OutboundHeartbeat, OutboundHeartbeatAck, WirePreference};
 pub use i_data::{FragmentPlace, IData};
 pub use init::{Init, InitAck, OutboundInit};
 pub use nr_sack::{NrSack, OutboundNrSack};

@@ -23,6 +23,8 @@ use crate::{Causes, DecodeError};
 pub mod kind {
     /// Heartbeat Info (RFC 9260 §3.3.5).
     pub const HEARTBEAT_INFO: u16 = 1;
+    /// Path Preference, in a HEARTBEAT; an extension of this project, with a number that IANA has not assigned.
+    pub const PATH_PREFERENCE: u16 = 0xbe01;
     /// IPv4 Address (RFC 9260 §3.3.2.1.1).
     pub const IPV4: u16 = 5;
     /// IPv6 Address (RFC 9260 §3.3.2.1.2).
