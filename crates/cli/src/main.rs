@@ -22,6 +22,7 @@ mod network;
 mod output;
 mod parse;
 mod same_file;
+mod service_manager;
 mod settings;
 mod transfer;
 mod uplinks;

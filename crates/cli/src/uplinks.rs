@@ -11,7 +11,7 @@ use std::time::Duration;
 #[cfg(target_os = "linux")]
 use anabranch::InterfaceChanges;
 use anabranch::io::{Egress, Socket, Uplink, device_of, is_host_address, uplinks, uplinks_of_device};
-use anabranch::{AddressError, Association, Endpoint, uplink_socket};
+use anabranch::{AddressError, Association, Endpoint, PathPreference, uplink_socket};
 #[cfg(target_os = "linux")]
 use tokio::time::{sleep, timeout};
 
@@ -166,7 +166,6 @@ const SETTLING: Duration = Duration::from_millis(100);
 const RETRY: Duration = Duration::from_secs(1);
 
 /// A sender whose addresses follow the host's interfaces.
-#[derive(Debug)]
 pub(crate) struct Following<'a> {
     pub(crate) endpoint: &'a Endpoint,
     pub(crate) association: &'a Association,
@@ -174,6 +173,8 @@ pub(crate) struct Following<'a> {
     pub(crate) remotes: &'a [SocketAddr],
     /// A device that is no uplink.
     pub(crate) beside: Option<&'a str>,
+    /// How paths from an address are to be used, if the user says so.
+    pub(crate) preference: &'a (dyn Fn(IpAddr) -> Option<PathPreference> + Sync),
 }
 
 #[cfg(target_os = "linux")]
@@ -216,6 +217,9 @@ impl Following<'_> {
             if opened.open(*local, self.remotes).is_ok() {
                 for socket in opened.sockets {
                     let local = self.endpoint.add_socket(socket);
+                    if let Some(preference) = (self.preference)(local.ip()) {
+                        self.association.set_path_preference(local.ip(), preference);
+                    }
                     // A peer that does not agree to changes of addresses goes on with those that it knows.
                     let _ = self.association.add_local_address(local);
                 }

@@ -30,6 +30,7 @@ pub fn association_config(mut policies: PolicyRecipe) -> AssociationConfig {
         outbound_streams: STREAMS + DATAGRAM_STREAMS,
         max_inbound_streams: STREAMS + DATAGRAM_STREAMS,
         adaptation_layer: Some(ADAPTATION_LAYER),
+        obeys_path_preferences: true,
         ..AssociationConfig::default()
     }
 }

@@ -15,6 +15,11 @@ pub(crate) struct PathReport {
     pub(crate) state: &'static str,
     /// The state in plain words, for users.
     pub(crate) description: &'static str,
+    /// Whether it carries nothing, because a path of smaller cost is active.
+    pub(crate) resting: bool,
+    pub(crate) cost: u8,
+    /// What it may carry in each direction; `None` for no limit.
+    pub(crate) limit_bit_s: Option<u64>,
     pub(crate) primary: bool,
     /// Largest IP packet sent, in bytes.
     pub(crate) mtu: u16,
@@ -37,6 +42,12 @@ impl PathReport {
             remote: statistics.addr.remote,
             state: state_name(statistics.reachability),
             description: describe(statistics),
+            resting: statistics.resting,
+            cost: statistics.preference.cost,
+            limit_bit_s: statistics
+                .preference
+                .limit
+                .map(|limit| limit.get().saturating_mul(8)),
             primary: statistics.primary,
             mtu: statistics.mtu,
             rtt_ms: statistics.srtt.map(|srtt| srtt.as_micros() as f64 / 1e3),
@@ -68,6 +79,7 @@ const fn describe(path: &PathStatistics) -> &'static str {
     let carried = counters.payload_sent + counters.payload_retransmitted + counters.payload_received;
     match path.reachability {
         Reachability::Unconfirmed => "never answered",
+        Reachability::Active if path.resting => "works, rests",
         Reachability::Active if carried == 0 => "works, was not needed",
         Reachability::Active => WORKS,
         Reachability::PotentiallyFailed => "does not answer at the moment",

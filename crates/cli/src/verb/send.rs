@@ -208,6 +208,7 @@ async fn connect_and_send(
         may_retry: unconnected.is_absent,
     })?;
     let following = Following {
+        preference: &|_| None,
         endpoint,
         association: &association,
         from,

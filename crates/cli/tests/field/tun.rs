@@ -374,6 +374,108 @@ fn kill_switch_lets_nothing_past_a_killed_client() {
     assert!(forwarded("after"));
 }
 
+#[test]
+fn second_tunnel_leaves_the_kill_switch_of_the_first_alone() {
+    let Some(site) = needs_root("network namespaces", || Site::make("KillSwitch = on\n")) else {
+        return;
+    };
+    let before = site.configuration();
+    let [_server, client] = site.start();
+    let rules = |site: &Site| {
+        let list = |version| {
+            let listed = site.client.command("ip").args([version, "rule"]).output();
+            String::from_utf8(listed.unwrap().stdout).unwrap()
+        };
+        ["-4", "-6"].map(list)
+    };
+    let first = rules(&site);
+    assert!(first.iter().all(|rules| rules.contains("9899:")), "{first:?}");
+    let text = fs::read_to_string(&site.files[1]).unwrap();
+    let text = text.replace("Tun = anabranch0", "Tun = anabranch1").replace(
+        "Address = 10.98.99.1/24, fd98:99::1/64",
+        "Address = 10.97.99.1/24\nRoute = 198.51.100.0/24",
+    );
+    let second = site.folder.path().join("second.conf");
+    // A second kill switch is refused, and without one the rules are none of its business.
+    fs::write(&second, &text).unwrap();
+    let refused = site
+        .client
+        .command(PROGRAM)
+        .arg("tunnel")
+        .arg(&second)
+        .output()
+        .unwrap();
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        refused.status.code() == Some(1) && told.contains("another tunnel on this host"),
+        "{told}"
+    );
+    assert_eq!(rules(&site), first);
+    fs::write(&second, text.replace("KillSwitch = on\n", "")).unwrap();
+    let mut other = tunnel(&site.client, &second);
+    other.event("tunnel-device");
+    assert_eq!(rules(&site), first);
+    other.interrupt();
+    assert_eq!(other.end().0, Some(130));
+    assert_eq!(rules(&site), first);
+    client.interrupt();
+    assert_eq!(client.end().0, Some(130));
+    assert_eq!(site.configuration(), before);
+}
+
+#[test]
+fn backup_link_carries_only_when_the_other_one_is_cut() {
+    let made = needs_root("network namespaces", || {
+        Site::make("Path = up1\nPath = up2, backup, cap=8Mbit\n")
+    });
+    let Some(site) = made else { return };
+    let _tunnel = site.start();
+    let status = |json: &[&str]| {
+        let mut command = site.client.command(PROGRAM);
+        let asked = command
+            .args(["tunnel", "status"])
+            .arg(&site.files[1])
+            .args(json)
+            .output();
+        String::from_utf8(asked.unwrap().stdout).unwrap()
+    };
+    let text = status(&[]);
+    assert!(
+        text.contains("(backup, at most 8.0 Mbit/s): active, rests"),
+        "{text}"
+    );
+    let told: serde_json::Value = serde_json::from_str(&status(&["--json"])).unwrap();
+    let paths = &told["peers"][0]["tunnels"][0]["paths"];
+    let found = paths.as_array().unwrap().iter().find(|path| path["cost"] == 255);
+    assert!(
+        found.is_some_and(|path| path["resting"] == true && path["limit_bit_s"] == 8_000_000),
+        "{told}"
+    );
+    // Both directions: the server does as the file of the client says.
+    let sent = || [site.server.bytes_sent("down2"), site.client.bytes_sent("up2")];
+    let before = sent();
+    let fetched = site.file("fetched");
+    let got = site.curl(&["--output", &fetched, "http://192.0.2.2/"]);
+    assert!(got.status.success(), "{got:?}");
+    assert!(fs::read(&fetched).unwrap() == site.content, "other bytes arrived");
+    let put = site.curl(&["--upload-file", &fetched, "http://192.0.2.2/"]);
+    assert_eq!(String::from_utf8_lossy(&put.stdout), "stored", "{put:?}");
+    let after = sent();
+    let carried = [0, 1].map(|link| after[link] - before[link]);
+    println!("while it rests, the backup carries {carried:?} of {CONTENT} bytes");
+    assert!(carried.iter().all(|bytes| *bytes < 200_000), "{carried:?}");
+
+    site.client.run("ip link set up1 down");
+    let begun = std::time::Instant::now();
+    let got = site.curl(&["--output", &fetched, "http://192.0.2.2/"]);
+    assert!(got.status.success(), "{got:?}");
+    assert!(fs::read(&fetched).unwrap() == site.content, "other bytes arrived");
+    let rate = CONTENT as f64 * 8e-6 / begun.elapsed().as_secs_f64();
+    println!("over the backup with a cap of 8 Mbit/s: {rate:.1} Mbit/s");
+    // Not slower by accident only: the cap is what limits it, as the link has 10 Mbit/s.
+    assert!(rate < 8.0, "{rate}");
+}
+
 /// What has to be set up needs rights; who has none is told, and what he can do without.
 #[test]
 fn device_without_rights_is_refused_with_what_to_do() {

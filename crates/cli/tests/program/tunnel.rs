@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
@@ -469,6 +470,32 @@ fn forward_of_the_server_leads_to_what_the_client_allows() {
         !refused.status.success() && refused.stdout.is_empty(),
         "{refused:?}"
     );
+}
+
+/// As systemd has it for units with Type=notify.
+#[test]
+fn service_manager_is_told_when_the_tunnel_is_ready_and_when_it_stops() {
+    let folder = tempfile::tempdir().unwrap();
+    let [server, _] = init(&folder);
+    edit(&server, |text| {
+        text.replace("Listen = 9899", "Listen = 127.0.0.1:0")
+    });
+    let notify = folder.path().join("notify");
+    let manager = UnixDatagram::bind(&notify).unwrap();
+    let told = || {
+        let mut line = [0; 64];
+        let length = manager.recv(&mut line).unwrap();
+        String::from_utf8(line[..length].to_vec()).unwrap()
+    };
+    let mut command = anabranch();
+    let command = command.env("NOTIFY_SOCKET", &notify).args(["tunnel", "--json"]);
+    let mut running = Running::start(command.arg(&server));
+    assert_eq!(told(), "READY=1");
+    // By then it listens: the event is there before.
+    event(&mut running, "tunnel-listening");
+    running.signal("-TERM");
+    assert_eq!(told(), "STOPPING=1");
+    assert_eq!(running.end().0, Some(130));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use anabranch_tunnel::Proxy;
 use ipnet::IpNet;
 
 use super::config::{Config, Entrance, Listen};
+use super::preferences;
 use crate::failure::Failure;
 use crate::output::{print, remark};
 use crate::parse::Origin;
@@ -85,9 +86,17 @@ fn paths(config: &Config) -> String {
     let Some(origins) = &config.paths else {
         return "all uplinks".to_owned();
     };
-    let names = origins.0.iter().map(|origin| match origin {
-        Origin::Address(address) => address.ip().to_string(),
-        Origin::Device(name) => name.clone(),
+    let names = origins.0.iter().map(|origin| {
+        let name = match origin {
+            Origin::Address(address) => address.ip().to_string(),
+            Origin::Device(name) => name.clone(),
+        };
+        let known = config.preferences.iter().find(|(known, _)| known == origin);
+        let described = known.map(|(_, known)| {
+            let limit = known.limit.map(|limit| limit.get() as f64 * 8.0);
+            preferences::describe(known.cost, limit)
+        });
+        name + &described.unwrap_or_default()
     });
     names.collect::<Vec<_>>().join(" and ")
 }

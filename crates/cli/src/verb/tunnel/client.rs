@@ -5,13 +5,14 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use anabranch::{ConnectError, Endpoint, PolicyRecipe};
+use anabranch::{AssociationConfig, ConnectError, Endpoint, PolicyRecipe};
 use anabranch_tunnel::{End, Role, association_config};
 use tokio::time::{Instant, sleep};
 
 use super::Shared;
 use super::carry::carry;
 use super::config::Peer;
+use super::preferences;
 use crate::failure::Failure;
 use crate::keys::{self, SenderKeys};
 use crate::network::{self, Guarded, named};
@@ -107,7 +108,12 @@ impl Caller<'_> {
             receivers: vec![self.config.key],
             source: String::new(),
         };
-        let builder = network::endpoint_on(sockets, association_config(PolicyRecipe::default()));
+        let locals = sockets.iter().map(|socket| socket.local_addr());
+        let association = AssociationConfig {
+            path_preferences: preferences::of_sockets(config, locals),
+            ..association_config(PolicyRecipe::default())
+        };
+        let builder = network::endpoint_on(sockets, association);
         let endpoint = keys::send_by(builder, &keys)
             .connect_timeout(PATIENCE)
             .bind()
@@ -134,6 +140,7 @@ impl Caller<'_> {
             from: self.shared.config.paths.as_ref(),
             remotes,
             beside: self.device(),
+            preference: &|address| preferences::of_address(&self.shared.config, address),
         };
         let shared = self.shared;
         let meanwhile = following.run(|text| shared.warn(text));

@@ -6,6 +6,7 @@
 //! | `init.rs`, `check.rs` | how does a user come to a file, and what does it do? |
 //! | `state.rs` | which tunnels are there at the moment? |
 //! | `server.rs`, `client.rs` | how do tunnels come up? |
+//! | `preferences.rs` | how is each uplink to be used? |
 //! | `carry.rs` | what does one tunnel do until it ends? |
 //! | `entrances.rs` | where do programs connect to? |
 //! | `tun` | how do packets of this host get into a tunnel? |
@@ -17,6 +18,7 @@ mod client;
 mod config;
 mod entrances;
 mod init;
+mod preferences;
 mod server;
 mod state;
 mod status;
@@ -37,6 +39,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::keys;
 use crate::output::{Event, Reporter};
+use crate::service_manager::{self, ServiceState};
 
 /// What all parts of the running program share.
 #[derive(Clone, Debug)]
@@ -91,6 +94,7 @@ async fn up(config: Config, reporter: &Arc<dyn Reporter>) -> Result<(), Failure>
     raise_open_files();
     let mut parts = JoinSet::new();
     let result = interrupt.or(all_parts(&shared, &mut parts)).await;
+    service_manager::tell(ServiceState::Stopping);
     // What is dropped tells its peer by an ABORT, which the endpoints send before they are closed.
     parts.shutdown().await;
     shared.state.close_endpoints().await;
@@ -126,13 +130,15 @@ async fn all_parts(
     // Before the first association, so that its sockets are bound to uplinks.
     #[cfg(target_os = "linux")]
     tun::open(shared, parts).await?;
-    if let Some(listen) = shared.config.listen.clone() {
-        parts.spawn(server::run(shared.clone(), listen));
+    if let Some(listen) = &shared.config.listen {
+        let endpoint = server::open(shared, listen).await?;
+        parts.spawn(server::run(shared.clone(), endpoint));
     }
     for (peer, _) in shared.config.called() {
         let shared = shared.clone();
         parts.spawn(async move { Ok(client::run(shared, peer).await) });
     }
+    service_manager::tell(ServiceState::Ready);
     match parts.join_next().await {
         Some(ended) => ended.map_err(Failure::work)?,
         None => Err(Failure::work("there is nothing to do")),

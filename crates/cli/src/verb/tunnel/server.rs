@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::future::pending;
 
-use anabranch::{Association, PeerInfo, PolicyRecipe};
+use anabranch::{Association, Endpoint, PeerInfo, PolicyRecipe};
 use anabranch_tunnel::{Role, association_config};
 use tokio::task::JoinSet;
 
@@ -16,10 +16,10 @@ use crate::listening::{listen, listening_sockets};
 use crate::network::Guarded;
 use crate::output::Event;
 
-/// Serves the peers until dropped.
-pub(super) async fn run(shared: Shared, at: Listen) -> Result<Infallible, Failure> {
+/// Listens for the peers.
+pub(super) async fn open(shared: &Shared, at: &Listen) -> Result<Endpoint, Failure> {
     let config = &shared.config;
-    let sockets = match &at {
+    let sockets = match at {
         Listen::Everywhere(port) => listening_sockets(None, *port)?,
         Listen::At(addresses) => listening_sockets(Some(addresses), 0)?,
     };
@@ -33,6 +33,11 @@ pub(super) async fn run(shared: Shared, at: Listen) -> Result<Infallible, Failur
         addresses: &endpoint.local_addrs(),
         key: &config.key.public_key().to_string(),
     });
+    Ok(endpoint)
+}
+
+/// Serves the peers until dropped.
+pub(super) async fn run(shared: Shared, endpoint: Endpoint) -> Result<Infallible, Failure> {
     let mut tunnels = JoinSet::new();
     loop {
         tokio::select! {

@@ -1,6 +1,10 @@
 //! State of the program: which tunnels to which peers are there at the moment?
 
 use std::net::SocketAddr;
+#[cfg(target_os = "linux")]
+use std::os::unix::net::UnixDatagram;
+#[cfg(target_os = "linux")]
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -21,6 +25,9 @@ pub(super) struct State {
     peers: Vec<PeerState>,
     endpoints: Mutex<Vec<Endpoint>>,
     last_number: AtomicU64,
+    /// While this program has the kill switch of its network namespace.
+    #[cfg(target_os = "linux")]
+    kill_switch: OnceLock<UnixDatagram>,
 }
 
 #[derive(Debug)]
@@ -49,7 +56,21 @@ impl State {
             peers: peers.collect(),
             endpoints: Mutex::default(),
             last_number: AtomicU64::new(0),
+            #[cfg(target_os = "linux")]
+            kill_switch: OnceLock::new(),
         }
+    }
+
+    /// This program has the kill switch of its network namespace until it ends.
+    #[cfg(target_os = "linux")]
+    pub(super) fn hold_kill_switch(&self, held: UnixDatagram) {
+        let _ = self.kill_switch.set(held);
+    }
+
+    /// Whether this program has the kill switch.
+    #[cfg(target_os = "linux")]
+    pub(super) fn has_kill_switch(&self) -> bool {
+        self.kill_switch.get().is_some()
     }
 
     /// The place of the peer with this key.

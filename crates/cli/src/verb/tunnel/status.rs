@@ -16,6 +16,7 @@ use tokio::time::timeout;
 
 use super::Shared;
 use super::config::Config;
+use super::preferences;
 use super::state::State;
 use crate::failure::Failure;
 use crate::output::{PathReport, SCHEMA, bytes_text, print, printable};
@@ -54,6 +55,9 @@ struct PathStatus {
     local: String,
     remote: String,
     state: String,
+    resting: bool,
+    cost: u8,
+    limit_bit_s: Option<f64>,
     rtt_ms: Option<f64>,
     payload_sent: u64,
     payload_retransmitted: u64,
@@ -112,8 +116,10 @@ fn describe(status: &Status) -> String {
                 let rtt = path
                     .rtt_ms
                     .map_or_else(String::new, |rtt| format!(", RTT {rtt:.1} ms"));
+                let rests = if path.resting { ", rests" } else { "" };
+                let preference = preferences::describe(path.cost, path.limit_bit_s);
                 text += &format!(
-                    "  {} -> {}: {}{rtt}, sent {}, received {}\n",
+                    "  {} -> {}{preference}: {}{rests}{rtt}, sent {}, received {}\n",
                     printable(&path.local),
                     printable(&path.remote),
                     printable(&path.state),

@@ -4,6 +4,7 @@
 
 mod forward;
 mod lines;
+mod path;
 #[cfg(test)]
 mod tests;
 mod tun;
@@ -12,16 +13,19 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use anabranch::{PrivateKey, PublicKey};
+use anabranch::{PathPreference, PrivateKey, PublicKey};
 use anabranch_tunnel::{Proxy, Reach, Rule};
 
 use self::forward::{Forward, parse_forward, parse_proxy};
 pub(crate) use self::lines::ConfigError;
 use self::lines::{Entry, Section, parse};
+use self::path::{origins_of, parse_path};
 pub(crate) use self::tun::Tun;
 use self::tun::TunKeys;
 use crate::keys;
-use crate::parse::{LocalAddresses, Origins, PeerAddress, parse_from, parse_key, parse_listen, parse_to};
+use crate::parse::{
+    LocalAddresses, Origin, Origins, PeerAddress, parse_from, parse_key, parse_listen, parse_to,
+};
 
 /// Keys of `[Interface]`.
 const KEYS_OF_INTERFACE: &str = "PrivateKey, PrivateKeyFile, Listen, Path, Socks, Http, Forward, Tun, Address, MTU, Route, DNS and KillSwitch";
@@ -35,6 +39,8 @@ pub(crate) struct Config {
     pub(crate) listen: Option<Listen>,
     /// Where packets to peers with endpoints are sent from.
     pub(crate) paths: Option<Origins>,
+    /// How some of `paths` are to be used.
+    pub(crate) preferences: Vec<(Origin, PathPreference)>,
     pub(crate) peers: Vec<Peer>,
     /// Places where programs of this host connect to.
     pub(crate) entrances: Vec<Entrance>,
@@ -124,6 +130,7 @@ impl Config {
             key: interface.key,
             listen: interface.listen,
             paths: interface.paths,
+            preferences: interface.preferences,
             peers: peers.into_iter().map(|peer| peer.peer).collect(),
             entrances,
             tun,
@@ -146,6 +153,7 @@ struct Interface {
     key_file: Option<PathBuf>,
     listen: Option<Listen>,
     paths: Option<Origins>,
+    preferences: Vec<(Origin, PathPreference)>,
     /// Line of the last `Path`.
     path_line: usize,
     /// With their lines.
@@ -189,7 +197,7 @@ impl Reader<'_> {
         let (mut key, mut listen) = (None, None);
         let (mut paths, mut joined_paths) = (None, String::new());
         let (mut entrances, mut path_line, mut key_file) = (Vec::new(), 0, None);
-        let mut tun = TunKeys::default();
+        let (mut tun, mut preferences) = (TunKeys::default(), Vec::new());
         for entry in &self.section.entries {
             let text = entry.value.as_str();
             let wrong = |error: String| self.error_at(entry, error);
@@ -203,10 +211,15 @@ impl Reader<'_> {
                 "listen" => self.once(&mut listen, entry, parse_listening(text).map_err(wrong)?)?,
                 "path" => {
                     path_line = entry.line;
+                    let line = parse_path(text).map_err(wrong)?;
                     let separator = if joined_paths.is_empty() { "" } else { "," };
-                    joined_paths += &format!("{separator}{text}");
+                    joined_paths += &format!("{separator}{}", line.origins);
                     // Together with those before, so that none is written twice.
                     paths = Some(parse_from(&joined_paths).map_err(wrong)?);
+                    if let Some(preference) = line.preference {
+                        let origins = origins_of(&line).map_err(wrong)?;
+                        preferences.extend(origins.into_iter().map(|origin| (origin, preference)));
+                    }
                 }
                 "socks" => entrances.push((entry.line, parse_proxy(text).map_err(wrong)?, Proxy::Socks5)),
                 "http" => entrances.push((entry.line, parse_proxy(text).map_err(wrong)?, Proxy::HttpConnect)),
@@ -223,6 +236,7 @@ impl Reader<'_> {
             key_file,
             listen,
             paths,
+            preferences,
             path_line,
             entrances,
             tun,

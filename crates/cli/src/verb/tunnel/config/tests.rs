@@ -67,6 +67,31 @@ fn client_leads_its_proxies_to_the_peer_with_an_endpoint() {
     );
 }
 
+#[test]
+fn preferences_hold_for_the_paths_of_their_line() {
+    let [own, server, _] = keys();
+    let text = format!(
+        "[Interface]\nPrivateKey = {}\nPath = eth0\nPath = wwan0, 192.0.2.7, cost=3, cap=20Mbit\nPath = wwan1, backup\n\
+         [Peer]\nPublicKey = {}\nEndpoint = 192.0.2.1\n",
+        own.to_base64(),
+        server.public_key()
+    );
+    let config = parse_text(&text).unwrap();
+    assert_eq!(
+        config.paths,
+        Some(parse_from("eth0,wwan0,192.0.2.7,wwan1").unwrap())
+    );
+    let known: Vec<(u8, Option<u64>)> = config
+        .preferences
+        .iter()
+        .map(|(_, known)| (known.cost, known.limit.map(|limit| limit.get())))
+        .collect();
+    assert_eq!(known, [(3, Some(2_500_000)), (3, Some(2_500_000)), (255, None)]);
+    let address = "192.0.2.7".parse().unwrap();
+    let of_address = crate::verb::tunnel::preferences::of_address(&config, address);
+    assert_eq!(of_address, Some(config.preferences[1].1));
+}
+
 /// `text` is refused with an error that begins with `place` and contains `hint`, on one line and without secrets.
 fn assert_refused(text: &str, place: &str, hint: &str) {
     let error = parse_text(text)
@@ -125,6 +150,12 @@ fn wrong_values_are_refused_with_what_to_write() {
         ("Listen = here", "all addresses"),
         ("Path = a b", "such as wwan0"),
         ("Path = wwan0, wwan0", "twice"),
+        ("Path = backup", "the device or address first"),
+        ("Path = wwan0, cost=255", "0 to 254"),
+        ("Path = wwan0, backup, cost=1", "leave the other out"),
+        ("Path = wwan0, cap=20", "10Mbit"),
+        ("Path = wwan0, weight=2", "cap=20Mbit, cost=1 or backup"),
+        ("Path = wwan0, metered=yes", "cost=1"),
         ("Socks = x", "127.0.0.1:1080"),
         ("Forward = 1:2", "[BIND:]PORT:HOST:HOSTPORT"),
     ] {

@@ -9,9 +9,15 @@
 //! ```
 //!
 //! The device and the networks that this host is connected to are in the main table. The rules stay when the program is killed: they are there for that. The
-//! next start replaces them, and an end in order takes them away.
+//! next start with a kill switch replaces them, and an end in order takes them away. Starts without one leave them alone.
+//!
+//! Rules have no owner. So a running program has an abstract Unix socket, of which there is one of a name in each network namespace, as rules are; it vanishes
+//! with the program.
 
+use std::io;
 use std::net::SocketAddr;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr as UnixAddr, UnixDatagram};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -24,7 +30,25 @@ const OWN: u32 = 9_897;
 const THROUGH: u32 = 9_898;
 const NOTHING_ELSE: u32 = 9_899;
 
-/// Puts the rules in place.
+/// Name of the socket of the program whose rules these are.
+const HELD: &[u8] = b"anabranch-kill-switch";
+
+/// The right to the rules of this network namespace, as long as it is not dropped.
+///
+/// # Errors
+///
+/// Another program has it.
+pub(super) fn hold() -> Result<UnixDatagram, String> {
+    let socket = UnixAddr::from_abstract_name(HELD).and_then(|name| UnixDatagram::bind_addr(&name));
+    socket.map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "KillSwitch: another tunnel on this host has one already; stop that tunnel, or leave KillSwitch out here".to_owned()
+        }
+        _ => format!("KillSwitch: cannot open the socket that tells other tunnels of it: {error}"),
+    })
+}
+
+/// Puts the rules in place. The caller [holds](hold) the right to them.
 ///
 /// # Errors
 ///

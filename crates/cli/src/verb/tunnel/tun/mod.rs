@@ -19,11 +19,15 @@ use anabranch_tunnel::{IsOwn, NameServers, TunConfig, TunDevice, carry};
 use tokio::task::JoinSet;
 
 use super::Shared;
-use super::config::Peer;
+use super::config::{Peer, Tun};
 use crate::failure::Failure;
 use crate::output::Event;
 use crate::parse::PeerAddresses;
 use crate::verb::send::resolve;
+
+/// How users take the kill switch of a program away that does not run.
+const TAKE_AWAY: &str =
+    "take it away by `ip rule delete preference 9899` and `ip -6 rule delete preference 9899`";
 
 /// Sets the device up, if there is to be one, and has it served.
 pub(super) async fn open(
@@ -36,10 +40,10 @@ pub(super) async fn open(
     let peer = &shared.config.peers[tun.peer];
     let endpoints = endpoints(peer).await;
     let device = TunDevice::create(&tun.name).map_err(|error| Failure::Work(explain(&tun.name, &error)))?;
-    // What an earlier run has left, which was killed.
-    kill_switch::release();
     if tun.has_kill_switch {
-        kill_switch::engage(tun, &endpoints).map_err(Failure::Work)?;
+        take_kill_switch(shared, tun, &endpoints)?;
+    } else if kill_switch::is_engaged() && kill_switch::hold().is_ok() {
+        shared.warn(&format!("the kill switch of an earlier run is on; {TAKE_AWAY}"));
     }
     // What is sent to an endpoint must not go through the tunnel.
     let is_other = |server: &IpAddr| !endpoints.iter().any(|endpoint| endpoint.ip() == *server);
@@ -57,7 +61,11 @@ pub(super) async fn open(
         Ok(true) => &servers.used,
         Ok(false) | Err(_) => &servers.replaced,
     };
-    let configured = host::configure(tun, hosts).inspect_err(|_| kill_switch::release());
+    let configured = host::configure(tun, hosts).inspect_err(|_| {
+        if tun.has_kill_switch {
+            kill_switch::release();
+        }
+    });
     configured.map_err(Failure::Work)?;
     if let Err(text) = &told {
         shared.warn(text);
@@ -89,19 +97,27 @@ pub(super) async fn open(
     Ok(())
 }
 
+/// Replaces the rules of an earlier run, which was killed, by those of this one.
+fn take_kill_switch(shared: &Shared, tun: &Tun, endpoints: &[SocketAddr]) -> Result<(), Failure> {
+    let held = kill_switch::hold().map_err(Failure::Work)?;
+    shared.state.hold_kill_switch(held);
+    kill_switch::release();
+    kill_switch::engage(tun, endpoints).map_err(Failure::Work)
+}
+
 /// Takes away what does not vanish with the device, when the program ends in order.
 pub(super) fn close(shared: &Shared) {
-    if shared.config.tun.as_ref().is_some_and(|tun| tun.has_kill_switch) {
+    if shared.state.has_kill_switch() {
         kill_switch::release();
     }
 }
 
 /// Warns of a kill switch that stays, because the program has failed.
 pub(super) fn leave(shared: &Shared) {
-    if shared.config.tun.as_ref().is_some_and(|tun| tun.has_kill_switch) && kill_switch::is_engaged() {
-        shared.warn(
-            "the kill switch stays on; start the tunnel again, or take it away by `ip rule delete preference 9899` and `ip -6 rule delete preference 9899`",
-        );
+    if shared.state.has_kill_switch() && kill_switch::is_engaged() {
+        shared.warn(&format!(
+            "the kill switch stays on; start the tunnel again, or {TAKE_AWAY}"
+        ));
     }
 }
 
