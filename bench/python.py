@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measures what the Python package adds to the simulator: `make bench-python`.
 
-    python.py [sweep] [rows]
+    python.py [sweep] [rows] [--repeats N] [--without WAY]
 
-`sweep` runs one plan by threads of this process, which is the runner of the program, and by workers of a Dask cluster, and compares times and
+`sweep` runs one plan by threads of this process, which is the runner of the program, and by workers of Dask clusters, and compares times and
 bytes. `rows` has a plan record ten million rows and reads them into polars.
 """
 
@@ -13,6 +13,8 @@ import os
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import anabranch as ab
@@ -77,7 +79,15 @@ columns = ["cwnd", "flight", "srtt", "link-queue"]
 name = "base"
 """
 
-REPEATS = 3
+# What Dask does beside the tasks: samples of where workers are, of the delay of event loops and of the load, and the search for tasks to
+# steal. Here it takes time from the same cores.
+MONITORS_OFF = {
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.tick.interval": "1s",
+    "distributed.scheduler.work-stealing": False,
+    "distributed.worker.memory.monitor-interval": "10s",
+    "distributed.worker.profile.enabled": False,
+}
 
 
 def contents(results):
@@ -92,48 +102,85 @@ def timed(work):
     return time.perf_counter() - began, result
 
 
-def sweep():
-    """Times of one plan by threads and by a cluster; the best of several, taken in turn."""
+def processor_time():
+    """Seconds that this process and its workers have computed. Other programs on the machine do not change them, only the time."""
+    import psutil
+
+    this = psutil.Process()
+    return sum(sum(process.cpu_times()[:2]) for process in (this, *this.children(recursive=True)))
+
+
+def fully_timed(work):
+    began = processor_time()
+    taken, result = timed(work)
+    return taken, processor_time() - began, result
+
+
+def by_threads(plan, threads):
+    return fully_timed(lambda: plan.run(jobs=threads))
+
+
+def by_processes(plan):
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
+        ab.Plan.read(SWEEP.replace("MEASURE", "100ms")).run(executor=executor)
+        return fully_timed(lambda: plan.run(executor=executor))
+
+
+def by_workers(plan, workers, settings):
+    """Runs a plan on a cluster that is there for it alone: clusters without tasks take a few percent of a core, too."""
+    import dask
     from distributed import Client, LocalCluster
 
-    cores = len(os.sched_getaffinity(0))
-    plan = ab.Plan.read(SWEEP.replace("MEASURE", "10s"))
-    found, times = {}, {}
-    one = dict(threads_per_worker=1, dashboard_address=":0", processes=True)
-    # Workers without a task cost nothing, and both clusters are there all the time.
     with (
-        LocalCluster(n_workers=1, **one) as small,
-        LocalCluster(n_workers=2, **one) as large,
-        Client(small, set_as_default=False) as alone,
-        Client(large, set_as_default=False) as pair,
+        dask.config.set(settings),
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
     ):
-        ways = {
-            "1 thread": dict(jobs=1),
-            "1 worker": dict(executor=alone),
-            "2 threads": dict(jobs=2),
-            "2 workers": dict(executor=pair),
-        }
-        for client in (alone, pair):
-            ab.Plan.read(SWEEP.replace("MEASURE", "100ms")).run(executor=client)
-        for _ in range(REPEATS):
-            for name, way in ways.items():
-                taken, results = timed(lambda: plan.run(**way))
-                times.setdefault(name, []).append(taken)
-                found[name] = contents(results)
+        # Workers have loaded the package before.
+        ab.Plan.read(SWEEP.replace("MEASURE", "100ms")).run(executor=client)
+        return fully_timed(lambda: plan.run(executor=client))
+
+
+def sweep(repeats, without):
+    """Times of one plan by threads and by clusters; the best of several, taken in turn."""
+    # So many that batches take more than a second.
+    plan = ab.Plan.read(SWEEP.replace("MEASURE", "20s"), changes={"repetitions": 136})
+    ways = {
+        "2 threads": lambda: by_threads(plan, 2),
+        "2 workers": lambda: by_workers(plan, 2, {}),
+        "2 workers, monitors off": lambda: by_workers(plan, 2, MONITORS_OFF),
+        "2 processes": lambda: by_processes(plan),
+        "1 worker": lambda: by_workers(plan, 1, {}),
+    }
+    ways = {name: way for name, way in ways.items() if name not in without}
+    found, times, computed = {}, {}, {}
+    for _ in range(repeats):
+        for name, way in ways.items():
+            taken, processor, results = way()
+            print(f"{name}: {taken:.2f} s, {processor:.2f} s of processor time", file=sys.stderr, flush=True)
+            times.setdefault(name, []).append(taken)
+            computed.setdefault(name, []).append(processor)
+            found[name] = contents(results)
     best = {name: min(taken) for name, taken in times.items()}
+    least = {name: min(taken) for name, taken in computed.items()}
+
+    def compared(name):
+        return {
+            "efficiency": round(best["1 worker"] / (2 * best[name]), 3),
+            "over 2 threads": round(best[name] / best["2 threads"] - 1, 3),
+            "processor time over 2 threads": round(least[name] / least["2 threads"] - 1, 3),
+        }
+
     return {
-        "cores": cores,
+        "cores": len(os.sched_getaffinity(0)),
         "runs": len(plan),
         "seconds": {name: [round(it, 2) for it in taken] for name, taken in times.items()},
-        "same bytes": all(files == found["1 thread"] for files in found.values()),
-        "efficiency of 2 workers": round(best["1 worker"] / (2 * best["2 workers"]), 3),
-        "efficiency of 2 threads": round(best["1 thread"] / (2 * best["2 threads"]), 3),
-        "1 worker over 1 thread": round(best["1 worker"] / best["1 thread"] - 1, 3),
-        "2 workers over 2 threads": round(best["2 workers"] / best["2 threads"] - 1, 3),
+        "same bytes": all(files == found["2 threads"] for files in found.values()),
+        **{name: compared(name) for name in ways if name != "1 worker"},
     }
 
 
-def rows():
+def rows(*_):
     """Time to read ten million rows of results, which are in Arrow's memory, into polars."""
     import polars
 
@@ -156,8 +203,11 @@ def rows():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", default=["sweep", "rows"], help="sweep, rows")
-    for what in parser.parse_args().what:
-        measured = {"sweep": sweep, "rows": rows}[what]()
+    parser.add_argument("--repeats", type=int, default=3, help="how often each way is timed [3]")
+    parser.add_argument("--without", action="append", default=[], metavar="WAY", help="leave out a way, such as '2 processes'")
+    arguments = parser.parse_args()
+    for what in arguments.what:
+        measured = {"sweep": sweep, "rows": rows}[what](arguments.repeats, arguments.without)
         print(json.dumps({what: measured}, indent=2), flush=True)
     return 0
 

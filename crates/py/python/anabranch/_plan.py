@@ -159,8 +159,9 @@ class Plan:
             Number of threads; one for each core unless given.
         executor : concurrent.futures.Executor or distributed.Client, optional
             Runs the plan instead of this process' threads: a ``ProcessPoolExecutor``, or the client of a Dask cluster. A task is some runs,
-            about one 64th of the work or less, and uses one core. Workers of another version of this package are refused. Files that the plan
-            names must be found by the workers. On a Dask cluster, lost workers and a restarted scheduler change nothing.
+            about one 64th of the work, or one 16th of a worker's share on a cluster, or less, and uses one core. Workers of another version of
+            this package are refused. Files that the plan names must be found by the workers. On a Dask cluster, lost workers and a restarted
+            scheduler change nothing.
         cache : path-like, optional
             Folder in which each finished run is stored and found again by the same version of this package. Workers store runs there, too,
             as soon as they are done. Nothing is stored unless given.

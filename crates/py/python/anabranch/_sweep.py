@@ -23,12 +23,13 @@ Schedulers: TypeAlias = "Mapping[str, Callable[[], PathScheduler]]"
 # Text, file, size and changes of a plan.
 PlanArguments: TypeAlias = tuple[str, str, bool, tuple[str, ...]]
 
-# At least this many batches, and at least this many for each worker that is known: workers then end at about the same time, and
-# handing them out costs next to nothing.
-_BATCHES = 64
-_BATCHES_PER_WORKER = 16
-# The last quarter of the work is handed out in batches of a quarter of the size.
-_SMALL = 4
+# Work is handed out in this many batches for each worker; for so many workers if their number is unknown.
+_BATCHES = 16
+_UNKNOWN_WORKERS = 4
+# Towards the end, a batch is at most this part of what is left for each worker, but not below this part of its first batches. Then workers
+# end at about the same time, with few batches: each takes some milliseconds to hand out.
+_PART_OF_REST = 4
+_SMALLEST = 8
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,14 @@ def gather(
 
 
 def batches_of(runs: Sequence[tuple[int, str, float]], workers: int, is_unique: bool) -> list[Batch]:
-    """Divide runs, longest first, into batches of about equal work; smaller ones at the end.
+    """Divide runs, longest first, into batches of about equal work, which become smaller towards the end.
 
     Nothing identifies a scheduler that is not in the catalog, so the names of batches with one are unique.
     """
-    share = sum(work for _, _, work in runs) / max(_BATCHES, _BATCHES_PER_WORKER * workers)
     left = sum(work for _, _, work in runs)
-    last = left / 4
+    workers = workers or _UNKNOWN_WORKERS
+    share = left / (_BATCHES * workers)
+    wanted = share
     batches: list[Batch] = []
     members: list[tuple[int, str]] = []
     filled = 0.0
@@ -88,8 +90,9 @@ def batches_of(runs: Sequence[tuple[int, str, float]], workers: int, is_unique: 
         members.append((index, key))
         filled += work
         left -= work
-        if filled >= (share if left > last else share / _SMALL):
+        if filled >= wanted:
             close()
+            wanted = max(min(share, left / (_PART_OF_REST * workers)), share / _SMALLEST)
             members, filled = [], 0.0
     if members:
         close()
