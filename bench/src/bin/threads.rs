@@ -85,18 +85,21 @@ impl Socket for MemorySocket {
         64
     }
 
+    // The bytes are copied while the queue is not locked, as the kernel does, so that the two threads do not wait for each other.
     fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
+        let spare = self.outward.act(|waiting| {
+            let has_room = waiting.batches.len() < DEPTH;
+            (has_room.then(|| waiting.spare.pop().unwrap_or_default()), None)
+        });
+        let mut bytes = spare.ok_or(io::ErrorKind::WouldBlock)?;
+        bytes.clear();
+        bytes.extend_from_slice(outgoing.bytes);
+        let stride = outgoing.segment_size.unwrap_or(bytes.len());
         self.outward.act(|waiting| {
-            if waiting.batches.len() >= DEPTH {
-                return (Err(io::ErrorKind::WouldBlock.into()), None);
-            }
-            let mut bytes = waiting.spare.pop().unwrap_or_default();
-            bytes.clear();
-            bytes.extend_from_slice(outgoing.bytes);
-            let stride = outgoing.segment_size.unwrap_or(bytes.len());
             waiting.batches.push_back((bytes, stride));
-            (Ok(()), waiting.reader.take())
-        })
+            ((), waiting.reader.take())
+        });
+        Ok(())
     }
 
     fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -110,23 +113,28 @@ impl Socket for MemorySocket {
     }
 
     fn poll_receive(&self, cx: &mut Context<'_>, incoming: &mut [Incoming]) -> Poll<io::Result<usize>> {
-        self.inward.act(|waiting| {
-            let mut count = 0;
-            while count < incoming.len()
-                && let Some((bytes, stride)) = waiting.batches.pop_front()
-            {
-                let place = &mut incoming[count];
-                place.buffer_mut()[..bytes.len()].copy_from_slice(&bytes);
-                place.filled(0..bytes.len(), stride, self.path, Ecn::NotCapable);
-                waiting.spare.push(bytes);
-                count += 1;
-            }
+        let batches = self.inward.act(|waiting| {
+            let count = incoming.len().min(waiting.batches.len());
             if count == 0 {
                 waiting.reader = Some(cx.waker().clone());
-                return (Poll::Pending, None);
+                return (Vec::new(), None);
             }
-            (Poll::Ready(Ok(count)), waiting.writer.take())
-        })
+            let batches: Vec<_> = waiting.batches.drain(..count).collect();
+            (batches, waiting.writer.take())
+        });
+        if batches.is_empty() {
+            return Poll::Pending;
+        }
+        for (place, (bytes, stride)) in incoming.iter_mut().zip(&batches) {
+            place.buffer_mut()[..bytes.len()].copy_from_slice(bytes);
+            place.filled(0..bytes.len(), *stride, self.path, Ecn::NotCapable);
+        }
+        let count = batches.len();
+        self.inward.act(|waiting| {
+            waiting.spare.extend(batches.into_iter().map(|(bytes, _)| bytes));
+            ((), None)
+        });
+        Poll::Ready(Ok(count))
     }
 }
 
