@@ -266,7 +266,7 @@ fn within_window_rests_a_path_that_loses_until_that_is_forgotten() {
         Pick::On(PathId(2)),
         "it fits"
     );
-    scheduler.on_ack(&sack(&[ack()]), &paths, at(60_000));
+    // Nothing is acknowledged while it rests.
     assert_eq!(
         scheduler.pick(&paths, &window(201), at(60_000)),
         Pick::On(PathId(2))

@@ -169,7 +169,7 @@ impl WithinWindow {
         let mut choice = self.choice.take().unwrap_or_default();
         if usable != choice.usable || now >= choice.until {
             let mut candidates = core::mem::take(&mut choice.candidates);
-            candidates.extend(could_send().map(|path| self.candidate(path)));
+            candidates.extend(could_send().map(|path| self.candidate(path, now)));
             choice.senders = choose(&mut candidates, window, self.parameters.lambda_per_mille.into());
             choice.usable = usable;
             let fastest = candidates.first().map_or(0, |path| path.base);
@@ -180,12 +180,15 @@ impl WithinWindow {
         self.choice = Some(choice);
     }
 
-    fn candidate(&self, path: &PathFacts) -> Candidate {
+    fn candidate(&self, path: &PathFacts, now: Instant) -> Candidate {
         Candidate {
             id: path.id,
             base: self.base(path),
             capacity: self.capacity(path),
-            losses: self.measured.of(path.id).map_or(0, Measured::losses),
+            losses: self
+                .measured
+                .of(path.id)
+                .map_or(0, |measured| measured.losses(now)),
             chunk: path.max_data_chunk.into(),
             sends: false,
         }
