@@ -26,7 +26,7 @@ fn preferring(path: usize, preference: PathPreference) -> PairBuilder {
 fn backup_path_rests_in_both_directions_until_the_other_fails() {
     for policies in [PolicyRecipe::default(), PolicyRecipe::rfc9260()] {
         for backup in [0, 1] {
-            let mut pair = preferring(backup, BACKUP).policies(policies.clone()).connected();
+            let mut pair = preferring(backup, BACKUP).policies(policies).connected();
             let other = 1 - backup;
             pair.run_for(ms(500));
             let before = [
