@@ -127,7 +127,8 @@ impl Sender {
             if self.line.at(place).is_some() {
                 return Some(place);
             }
-            if place.payload > self.peer_window() {
+            // Nothing else may be sent until a message that has begun is complete, however much was skipped before.
+            if bound.is_none() && place.payload > self.peer_window() {
                 return None;
             }
             self.lengthen_line(ahead, scheduler)?;

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::*;
 use crate::Reliability;
 use crate::message::MessagePart;
+use crate::send::Ahead;
 
 impl Application {
     fn enqueue_part(&mut self, part: MessagePart) -> Result<MessageId, SendError> {
@@ -38,6 +39,30 @@ fn fragments(sent: &[Written]) -> Vec<(u16, usize, bool, bool)> {
         (chunk.stream.0, chunk.length, beginning, ending)
     };
     sent.iter().map(fragment).collect()
+}
+
+/// What is skipped must have room at the peer, but a message that has begun excludes all others until it is complete. Its last part may
+/// come when the window has become smaller than what was skipped.
+#[test]
+fn next_part_is_sent_although_more_was_skipped_than_the_window() {
+    let mut app = Application::new();
+    app.enqueue(0, 900).expect("room");
+    let id = app.begin(1, 300);
+    let ahead = |skip| Ahead {
+        path: B,
+        skip,
+        fragment_at: 1_000,
+    };
+    app.sender
+        .send_ahead(ahead(1), 1_000, &mut app.scheduler, NOW)
+        .expect("the first part");
+    app.receive_sack(1, 600);
+    app.finish(id, 500).expect("room");
+    let sent = app.sender.send_ahead(ahead(0), 1_000, &mut app.scheduler, NOW);
+    let Some(UserData::Data(sent)) = sent else {
+        panic!("nothing else may be sent");
+    };
+    assert_eq!((sent.stream, sent.payload.len()), (StreamId(1), 500));
 }
 
 #[test]
