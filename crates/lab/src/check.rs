@@ -102,8 +102,8 @@ pub struct Finding {
 pub struct FoundPoint {
     /// Its value on the x axis.
     pub label: String,
-    /// The value or ratio.
-    pub value: f64,
+    /// The value or ratio; missing if there is none.
+    pub value: Option<f64>,
     /// The lower end of its 95 % confidence interval; missing without one.
     pub low: Option<f64>,
     /// The upper end of it.

@@ -60,12 +60,11 @@ pub(super) fn judge(evaluation: &Evaluation<'_>, selected: &[&Series]) -> Findin
 }
 
 fn kept(found: &Observation) -> FoundPoint {
-    let end = |end: f64| Some(end).filter(|end| end.is_finite());
+    let known = |number: f64| Some(number).filter(|number| number.is_finite());
     FoundPoint {
         label: found.label.clone(),
-        // JSON has no number for a point without a value.
-        value: if found.value.is_finite() { found.value } else { 0.0 },
-        low: end(found.interval.low),
-        high: end(found.interval.high),
+        value: known(found.value),
+        low: known(found.interval.low),
+        high: known(found.interval.high),
     }
 }

@@ -25,11 +25,11 @@ pub(super) fn threshold(check: &Check) -> String {
         CheckKind::Value | CheckKind::Ratio | CheckKind::Share => format!("{bounds}{place}"),
         CheckKind::ShareOfPoints => {
             let share = check.share.map_or(0.0, |share| (share.0 * 1e6).round() / 1e4);
-            let unless = match check.counted.unwrap_or_default() {
+            let by = match check.counted.unwrap_or_default() {
                 Counted::Means => "",
                 Counted::Intervals => ", by the intervals",
             };
-            format!("{bounds}{place} at ≥ {share} % of the points{unless}")
+            format!("{bounds}{place} at ≥ {share} % of the points{by}")
         }
         CheckKind::First => format!("first {bounds}{place}"),
         CheckKind::Peak => format!("greatest{place}"),

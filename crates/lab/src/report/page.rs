@@ -229,7 +229,7 @@ fn worst_points(summary: &ResultSummary) -> Markup {
         let cell = cells.find(|cell| cell.number.to_string() == label);
         cell.map_or_else(String::new, in_one_line)
     };
-    let end = |end: Option<f64>| end.map_or_else(|| "–".to_owned(), figure);
+    let known = |number: Option<f64>| number.map_or_else(|| "–".to_owned(), figure);
     html! {
         @for finding in summary.findings.iter().filter(|finding| !finding.worst.is_empty()) {
             details {
@@ -240,8 +240,8 @@ fn worst_points(summary: &ResultSummary) -> Markup {
                         @for point in &finding.worst {
                             tr {
                                 th { (point.label) }
-                                td class="n" { (figure(point.value)) }
-                                td { (end(point.low)) " to " (end(point.high)) }
+                                td class="n" { (known(point.value)) }
+                                td { (known(point.low)) " to " (known(point.high)) }
                                 td { (drawn(&point.label)) }
                             }
                         }

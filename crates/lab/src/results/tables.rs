@@ -1,5 +1,7 @@
 //! Result tables: runs, summary, histograms, time series and findings.
 
+use std::collections::BTreeSet;
+
 use super::series::SeriesSet;
 use super::table::{Table, whole};
 use super::{Results, Run};
@@ -172,32 +174,19 @@ pub fn cells(plan: &Plan) -> Table {
     let mut table = Table::default();
     table.whole("cell", cells().map(|cell| whole(cell.number)));
     table.whole("paths", cells().map(|cell| cell.paths.len() as i64));
-    let mut names: Vec<(String, String)> = Vec::new();
-    for drawn in cells().flat_map(|cell| &cell.drawn) {
-        let name = (drawn.name.clone(), drawn.path.clone().unwrap_or_default());
-        if !names.contains(&name) {
-            names.push(name);
+    let all = || cells().flat_map(|cell| &cell.drawn);
+    let mut draws: Vec<&str> = Vec::new();
+    for drawn in all() {
+        if !draws.contains(&drawn.name.as_str()) {
+            draws.push(&drawn.name);
         }
     }
-    let order = |name: &str| {
-        let first = names.iter().position(|(other, _)| other == name);
-        first.unwrap_or(usize::MAX)
-    };
-    let mut sorted = names.clone();
-    sorted.sort_by_key(|(name, path)| (order(name), path.clone()));
-    for (name, path) in sorted {
+    let order = |drawn: &Drawn| draws.iter().position(|name| *name == drawn.name);
+    let columns: BTreeSet<_> = all().map(|drawn| (order(drawn), drawn.full_name())).collect();
+    for (_, column) in columns {
         let value = |cell: &Cell| {
-            let is_it =
-                |drawn: &&Drawn| drawn.name == name && drawn.path.as_deref().unwrap_or_default() == path;
-            cell.drawn
-                .iter()
-                .find(is_it)
-                .and_then(|drawn| drawn.value.clone())
-        };
-        let column = if path.is_empty() {
-            name.clone()
-        } else {
-            format!("{name}.{path}")
+            let found = cell.drawn.iter().find(|drawn| drawn.full_name() == column);
+            found.and_then(|drawn| drawn.value.clone())
         };
         table.words(&column, cells().map(value));
     }

@@ -168,8 +168,13 @@ impl WithinWindow {
         could_send().for_each(|path| usable.insert(path.id));
         let mut choice = self.choice.take().unwrap_or_default();
         if usable != choice.usable || now >= choice.until {
+            for path in could_send() {
+                if let Some(measured) = self.measured.of_mut(path.id) {
+                    measured.forget(now);
+                }
+            }
             let mut candidates = core::mem::take(&mut choice.candidates);
-            candidates.extend(could_send().map(|path| self.candidate(path, now)));
+            candidates.extend(could_send().map(|path| self.candidate(path)));
             choice.senders = choose(&mut candidates, window, self.parameters.lambda_per_mille.into());
             choice.usable = usable;
             let fastest = candidates.first().map_or(0, |path| path.base);
@@ -180,15 +185,12 @@ impl WithinWindow {
         self.choice = Some(choice);
     }
 
-    fn candidate(&self, path: &PathFacts, now: Instant) -> Candidate {
+    fn candidate(&self, path: &PathFacts) -> Candidate {
         Candidate {
             id: path.id,
             base: self.base(path),
             capacity: self.capacity(path),
-            losses: self
-                .measured
-                .of(path.id)
-                .map_or(0, |measured| measured.losses(now)),
+            losses: self.measured.of(path.id).map_or(0, Measured::losses),
             chunk: path.max_data_chunk.into(),
             sends: false,
         }

@@ -125,6 +125,11 @@ impl Path {
             .map_or_else(PathPreference::default, |preferred| preferred.effective())
     }
 
+    /// How the application wants it to be used, if it has said so.
+    pub(crate) fn own_preference(&self) -> Option<PathPreference> {
+        self.preferred.as_ref().and_then(|preferred| preferred.own)
+    }
+
     /// Whether there is a preference that the peer has not confirmed.
     pub(crate) fn has_untold_preference(&self) -> bool {
         self.preferred

@@ -159,13 +159,15 @@ impl PathSet {
 
     /// Sets the preference of the application for path `id`; returns whether it is another one.
     pub(crate) fn set_own_preference(&mut self, id: PathId, own: Option<PathPreference>) -> bool {
-        let preferred = &mut self.path_mut(id).preferred;
-        if preferred.as_ref().and_then(|known| known.own) == own {
+        let path = self.path_mut(id);
+        let before = path.own_preference();
+        // A peer that was told a preference is told that there is none any more.
+        let own = own.or(before.map(|_| PathPreference::default()));
+        if own == before {
             return false;
         }
-        let preferred = preferred.get_or_insert_default();
-        // Who was told a preference is told that there is none any more.
-        preferred.own = Some(own.unwrap_or_default());
+        let preferred = path.preferred.get_or_insert_default();
+        preferred.own = own;
         preferred.is_told = false;
         self.choose_resting();
         true

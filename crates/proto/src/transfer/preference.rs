@@ -1,7 +1,7 @@
 //! Preferences of the application and of the peer between paths: who is told them, and what do they change?
 //!
-//! A preference is told in the HEARTBEATs on its path, because a path has no name that both ends know: behind a NAT, each end sees other addresses. So a
-//! new path is confirmed and its preference known by the same packets.
+//! A preference is told in the HEARTBEATs on its path, because a path has no name that both ends know: behind a NAT, each end sees
+//! other addresses. The same packets confirm a new path and tell its preference.
 
 use anabranch_types::{Instant, PathId};
 use anabranch_wire::{PacketBuilder, WirePreference};
@@ -10,7 +10,7 @@ use super::Transfer;
 use crate::path::PathPreference;
 
 impl Transfer {
-    /// Gives all paths the preferences of the configuration. The peer is told those that are new.
+    /// Gives all paths the preferences of the configuration. The peer is told new ones at once.
     pub(crate) fn apply_preferences(&mut self) {
         if self.config.path_preferences.is_empty() {
             return;
@@ -20,7 +20,6 @@ impl Transfer {
             let all = &self.config.path_preferences;
             let own = all.iter().find(|(address, _)| *address == local);
             if self.paths.set_own_preference(id, own.map(|(_, own)| *own)) && self.paths.is_confirmed(id) {
-                // At once.
                 self.send_another_heartbeat(id, Instant::ZERO);
             }
         }
@@ -36,8 +35,8 @@ impl Transfer {
         }
     }
 
-    /// Handles the value of a HEARTBEAT that arrived over `path`: it may carry a preference of the peer. If it carries none, the peer may have made this path
-    /// only now, and does not know ours.
+    /// Handles the value of a HEARTBEAT that arrived over `path`: it may carry a preference of the peer. If it carries none, the peer may
+    /// have made this path only now, and does not know ours.
     pub(crate) fn on_heartbeat(&mut self, path: PathId, value: &[u8], now: Instant) {
         match WirePreference::of_heartbeat(value) {
             Some(wire) if self.config.obeys_path_preferences => {
@@ -46,23 +45,14 @@ impl Transfer {
                 self.publish_windows();
             }
             Some(_) => {}
-            None if self
-                .paths
-                .path(path)
-                .preferred
-                .as_ref()
-                .is_some_and(|known| known.own.is_some()) =>
-            {
-                self.send_heartbeat(path, now);
-            }
+            None if self.paths.path(path).own_preference().is_some() => self.send_heartbeat(path, now),
             None => {}
         }
     }
 
     /// Writes a HEARTBEAT with the preference for its path, if there is one. Returns whether a HEARTBEAT was written.
     pub(super) fn push_heartbeat(&self, path: PathId, info: &[u8], packet: &mut PacketBuilder<'_>) -> bool {
-        let preferred = self.paths.path(path).preferred.as_ref();
-        let own = preferred.and_then(|preferred| preferred.own);
+        let own = self.paths.path(path).own_preference();
         let is_written = own.is_some_and(|own| {
             let preference = own.wire();
             packet

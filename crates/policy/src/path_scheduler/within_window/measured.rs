@@ -67,16 +67,9 @@ impl Measured {
         self.was_full || self.is_full
     }
 
-    /// Loss events per chunk at `now`, in units. What is found lost at the same time counts once.
-    pub(super) fn losses(&self, now: Instant) -> u64 {
-        // A path that rests has no acknowledgements with which to forget.
-        let mut known = *self;
-        known.forget(now);
-        mul_div(
-            known.lost,
-            UNIT,
-            known.delivered + known.lost + PRIOR_CHUNKS * UNIT,
-        )
+    /// Loss events per chunk, in units. What is found lost at the same time counts once.
+    pub(super) fn losses(&self) -> u64 {
+        mul_div(self.lost, UNIT, self.delivered + self.lost + PRIOR_CHUNKS * UNIT)
     }
 
     pub(super) fn on_ack(&mut self, ack: &PathAck, facts: &PathFacts, now: Instant) {
@@ -128,7 +121,8 @@ impl Measured {
         };
     }
 
-    fn forget(&mut self, now: Instant) {
+    /// Forgets losses and deliveries with the time. A path that rests has no acknowledgements, so this is not left to them.
+    pub(super) fn forget(&mut self, now: Instant) {
         let last = *self.forgotten.get_or_insert(now);
         let step = HALF_LIFE / STEPS;
         let mut steps = nanos(now - last) / nanos(step);
