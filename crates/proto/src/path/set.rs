@@ -162,7 +162,7 @@ impl PathSet {
         let path = self.path_mut(id);
         let before = path.own_preference();
         // A peer that was told a preference is told that there is none any more.
-        let own = own.or(before.map(|_| PathPreference::default()));
+        let own = own.or_else(|| before.map(|_| PathPreference::default()));
         if own == before {
             return false;
         }
