@@ -64,9 +64,6 @@ struct Fixture {
     ends: [End; 2],
     now: Instant,
     forging: bool,
-    /// Whether an end has found a cookie stale. Its error may arrive so late that the other end takes it for one about a newer cookie, and starts
-    /// again although it is connected. That may make a second association, and the first one ends by its timers.
-    had_stale_cookie: bool,
 }
 
 /// One host, the packets in flight towards it, and the messages that its application expects.
@@ -84,7 +81,6 @@ struct End {
     /// The messages that its own application sends in parts, by stream.
     unfinished: BTreeMap<u16, Unfinished>,
     has_ended: bool,
-    is_connected: bool,
 }
 
 /// A message of which parts are missing.
@@ -120,7 +116,6 @@ impl End {
             partial: BTreeMap::new(),
             unfinished: BTreeMap::new(),
             has_ended: false,
-            is_connected: false,
         }
     }
 
@@ -172,7 +167,6 @@ impl Fixture {
             ends: [End::new(1, settings), End::new(2, settings)],
             now: Instant::ZERO,
             forging,
-            had_stale_cookie: false,
         };
         fixture.ends[0].host.connect(fixture.now, 2);
         if settings & 64 != 0 {
@@ -185,19 +179,13 @@ impl Fixture {
     fn settle(&mut self) {
         for index in [0, 1] {
             let end = &mut self.ends[index];
-            let (has_ended, is_connected) = (&mut end.has_ended, &mut end.is_connected);
-            let had_stale_cookie = self.had_stale_cookie;
+            let has_ended = &mut end.has_ended;
             let in_flight = end.host.settle(self.now, |_, event| match event {
                 // A restarted peer has lost the undelivered messages.
                 Event::Closed(CloseReason::Finished) => {}
                 Event::Closed(_) | Event::Restarted { .. } => *has_ended = true,
-                Event::Connected { .. } => {
-                    let is_second = std::mem::replace(is_connected, true);
-                    *has_ended |= is_second && had_stale_cookie;
-                }
                 _ => {}
             });
-            self.had_stale_cookie |= in_flight.iter().any(|packet| reports_stale_cookie(&packet.bytes));
             self.ends[1 - index].inbound.extend(in_flight);
         }
     }
@@ -415,9 +403,4 @@ impl Fixture {
         }
         panic!("messages never arrived");
     }
-}
-
-/// Whether the first chunk is an ERROR with the cause Stale Cookie (RFC 9260 §3.3.10.3).
-fn reports_stale_cookie(packet: &[u8]) -> bool {
-    packet.get(12) == Some(&9) && packet.get(16..18) == Some(&[0, 3])
 }

@@ -133,6 +133,11 @@ impl AsconfSender {
         }
     }
 
+    /// Sets the serial number of the first ASCONF.
+    pub(super) const fn number_from(&mut self, first: AsconfNumber) {
+        self.next = first;
+    }
+
     /// Whether changes wait for their ASCONF.
     #[inline]
     pub(super) const fn has_waiting(&self) -> bool {

@@ -115,6 +115,11 @@ impl Addresses {
         self.asconf_receiver.expect(AsconfNumber(theirs.0));
     }
 
+    /// Sets the serial number of our first ASCONF, our initial TSN in a handshake that starts again.
+    pub(crate) const fn begin_again_at(&mut self, ours: Tsn) {
+        self.asconf_sender.number_from(AsconfNumber(ours.0));
+    }
+
     /// Replaces all paths, before any data was sent on them.
     pub(crate) fn replace_paths(
         &mut self,

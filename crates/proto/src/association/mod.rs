@@ -114,6 +114,8 @@ pub(crate) struct Owed {
     pub(crate) readable_told: bool,
     /// The application requested a shutdown before the handshake was complete.
     pub(crate) shutdown: bool,
+    /// The handshake starts again, for which the endpoint draws another tag.
+    pub(crate) another_tag: bool,
 }
 
 impl Owed {
@@ -216,6 +218,24 @@ impl Association {
             owed: Owed::default(),
             counters: Counters::default(),
             config,
+        }
+    }
+
+    /// Continues the handshake, which starts again, under another tag, with what is derived from it: the initial TSN, and the random
+    /// number for authentication.
+    #[cold]
+    pub(crate) fn begin_again_as(
+        &mut self,
+        tag: VerificationTag,
+        initial_tsn: Tsn,
+        random: &[u8; RANDOM_LEN],
+    ) {
+        self.owed.another_tag = false;
+        (self.local.tag, self.local.initial_tsn) = (tag, initial_tsn);
+        self.transfer.sender.begin_again_at(initial_tsn);
+        self.addresses.begin_again_at(initial_tsn);
+        if let Some(authentication) = &mut self.authentication {
+            authentication.begin_again_with(random);
         }
     }
 

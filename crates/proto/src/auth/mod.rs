@@ -65,6 +65,13 @@ impl General {
         self.peer_key = 0;
         self.vectors = Some((ours, theirs));
     }
+
+    /// Forgets what was agreed. The shared keys stay.
+    fn disagree(&mut self) {
+        self.keys.clear();
+        self.seals_packets = false;
+        self.vectors = None;
+    }
 }
 
 #[derive(Debug)]
@@ -109,6 +116,15 @@ impl Authentication {
             random: *random,
             general: (!others.is_empty()).then(|| Box::new(General::new(all, shared))),
             agreed: None,
+        }
+    }
+
+    /// Continues with another random number in a handshake that starts again.
+    pub(crate) fn begin_again_with(&mut self, random: &[u8; RANDOM_LEN]) {
+        self.random = *random;
+        self.agreed = None;
+        if let Some(general) = &mut self.general {
+            general.disagree();
         }
     }
 

@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use anabranch_types::{AssociationId, ChannelId, Instant, VerificationTag};
 
-use super::spent::SpentTags;
+use super::spent::{Spent, SpentTags};
 use crate::association::Association;
 
 /// Source address, ports and channel of a packet.
@@ -209,9 +209,9 @@ impl Directory {
         self.unlist(association, association.transfer.paths.remotes());
     }
 
-    /// Removes `association`, which has ended or restarts with another tag. Its addresses are free for other associations, and a
+    /// Removes `association`, which has ended or goes on under another tag. Its addresses are free for other associations, and a
     /// late copy of its cookie does not create it again.
-    pub(crate) fn retire(&mut self, association: &Association, now: Instant) {
+    pub(crate) fn retire(&mut self, association: &Association, why: Spent, now: Instant) {
         let tag = association.local.tag;
         // It may have been retired before, and the tag may be another one's now.
         if self.by_tag.get(&tag) != Some(&association.id) {
@@ -219,7 +219,7 @@ impl Directory {
         }
         self.by_tag.remove(&tag);
         self.unlist(association, association.transfer.paths.remotes());
-        for port in self.spent.add(tag, association.local.port, now) {
+        for port in self.spent.add((tag, why), association.local.port, now) {
             self.free(port);
         }
     }

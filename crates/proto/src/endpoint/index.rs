@@ -8,6 +8,7 @@ use anabranch_types::{AssociationId, Instant};
 
 use super::directory::Directory;
 use super::limits::Limits;
+use super::spent::Spent;
 use super::timer_queue::{Entry, TimerQueue};
 use crate::association::Association;
 use crate::config::EndpointConfig;
@@ -63,7 +64,8 @@ impl Index {
     pub(super) fn follow(&mut self, slot: &mut Slot) {
         self.note_changes(slot);
         if slot.association.is_done() {
-            self.directory.retire(&slot.association, self.latest);
+            self.directory
+                .retire(&slot.association, Spent::Ended, self.latest);
         }
         let held = slot.association.transfer.receiver.memory();
         self.limits.update(&mut slot.held, held);

@@ -38,6 +38,7 @@ pub use icmp::{IcmpKind, IcmpMessage};
 use inbound::Inbound;
 use index::{Index, Slot};
 use replies::Replies;
+use spent::Spent;
 
 /// Maximum number of associations that are checked for a packet with an unknown tag. A legitimate peer at one address has one per
 /// pair of ports; a peer that lists the address in many associations must not make such packets expensive.
@@ -193,7 +194,9 @@ impl Endpoint {
     /// packet.
     pub fn forget(&mut self, id: AssociationId) {
         if let Some(slot) = self.slots.remove(&id) {
-            self.index.directory.retire(&slot.association, self.index.latest);
+            self.index
+                .directory
+                .retire(&slot.association, Spent::Ended, self.index.latest);
             self.index.timers.forget(id, &slot.entry);
             self.index.limits.remove(slot.held, slot.prefix);
         }
@@ -326,7 +329,26 @@ impl Endpoint {
             self.counters.data_refused += dropped_now.saturating_sub(dropped);
         }
         self.index.follow(slot);
+        if slot.association.owed.another_tag {
+            let id = slot.association.id;
+            self.renew_tag(id);
+        }
         true
+    }
+
+    /// Gives another tag to an association whose handshake starts again after a Stale Cookie error (RFC 9260 §5.2.6). A late copy of
+    /// the error then has the tag of before, and is not taken for one about the next cookie.
+    #[cold]
+    fn renew_tag(&mut self, id: AssociationId) {
+        let tag = self.fresh_tag();
+        let random = self.randoms.of_tag(tag);
+        let Some(slot) = self.slots.get_mut(&id) else {
+            return;
+        };
+        let directory = &mut self.index.directory;
+        directory.retire(&slot.association, Spent::Renamed, self.index.latest);
+        slot.association.begin_again_as(tag, tsn_of(tag), &random);
+        directory.index(&slot.association, &[]);
     }
 
     /// The association to which a packet with an unknown tag belongs by its addresses.
@@ -423,7 +445,9 @@ impl Endpoint {
                     zero_checksum::seal(&mut buffer[start..], segment, may_be_zero);
                 }
                 if slot.association.is_done() {
-                    self.index.directory.retire(&slot.association, self.index.latest);
+                    self.index
+                        .directory
+                        .retire(&slot.association, Spent::Ended, self.index.latest);
                 }
                 self.index.timers.rotate();
                 return Some(transmit);

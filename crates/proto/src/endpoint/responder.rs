@@ -11,6 +11,7 @@ use anabranch_wire::{Cause, CauseWriter, Chunk, CookieAck, OutboundError, Shutdo
 use super::cookie::{BadCookie, Cookie, seal_of};
 use super::directory::{Correspondent, Directory};
 use super::inbound::Inbound;
+use super::spent::Spent;
 use super::{Endpoint, listener};
 use crate::association::{Agreement, Association, Control, Event, Introduced, Setup, Side, State};
 use crate::auth::{self, Authentication};
@@ -57,10 +58,12 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
             return known;
         }
     };
-    if is_spent(endpoint, &cookie) {
-        // A late copy of a cookie whose association has ended; the ABORT notifies the peer in case it does not know.
+    if let Some(why) = spent(endpoint, &cookie) {
         endpoint.counters.dropped += 1;
-        endpoint.replies.abort(inbound, cookie.peer_tag, Vec::new());
+        // A late copy of a cookie whose association has ended; the ABORT notifies the peer in case it does not know.
+        if why == Spent::Ended {
+            endpoint.replies.abort(inbound, cookie.peer_tag, Vec::new());
+        }
         return false;
     }
     let existing = existing(endpoint, inbound, &cookie);
@@ -156,12 +159,13 @@ fn with_tag_of<'e>(endpoint: &'e mut Endpoint, inbound: &Inbound<'_>) -> Option<
         .then_some(association)
 }
 
-/// Whether the cookie's association has ended, even if its last chunk has not been sent yet.
-fn is_spent(endpoint: &Endpoint, cookie: &Cookie) -> bool {
+/// Why the cookie is spent, if it is: its association has ended, even if its last chunk has not been sent yet, or has another tag.
+fn spent(endpoint: &Endpoint, cookie: &Cookie) -> Option<Spent> {
     let with_tag = endpoint.index.directory.with_tag(cookie.local_tag);
     let slot = with_tag.and_then(|id| endpoint.slots.get(&id));
-    endpoint.index.directory.spent().contains(cookie.local_tag)
-        || slot.is_some_and(|slot| slot.association.is_closed())
+    let ends = slot.is_some_and(|slot| slot.association.is_closed());
+    let earlier = endpoint.index.directory.spent().reason(cookie.local_tag);
+    earlier.or_else(|| ends.then_some(Spent::Ended))
 }
 
 //= rfc9260 1.3-1
@@ -374,7 +378,7 @@ fn unlist(directory: &mut Directory, old: &Association, tag: VerificationTag, no
         directory.forget_addresses(old);
     } else {
         // Late copies of the cookie that created the old association are spent, too.
-        directory.retire(old, now);
+        directory.retire(old, Spent::Ended, now);
     }
 }
 

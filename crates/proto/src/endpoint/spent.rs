@@ -1,6 +1,6 @@
 //! Spent state cookies: those of ended associations, which must not create another one.
 //!
-//! A cookie is spent when the association with its tag has ended. Its tag is remembered for as long as the cookie is valid,
+//! A cookie is spent when the association with its tag has ended or has another tag. Its tag is remembered for as long as the cookie is valid,
 //! in two generations. If more associations end than there is room for, the older generation is discarded early, and all
 //! cookies created before its end are refused. An honest peer in the middle of its handshake then has to send another INIT.
 
@@ -9,13 +9,29 @@ use core::time::Duration;
 
 use anabranch_types::{Instant, VerificationTag};
 
+/// Why the cookies for a tag are spent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Spent {
+    /// The association has ended, or restarted under another tag.
+    Ended,
+    /// The handshake started again under another tag.
+    Renamed,
+}
+
+/// A spent tag.
+#[derive(Clone, Copy, Debug)]
+struct Tag {
+    port: u16,
+    why: Spent,
+}
+
 /// Tags of ended associations, with their ports.
 #[derive(Debug)]
 pub(crate) struct SpentTags {
     /// Valid.Cookie.Life: cookies spent longer ago are stale.
     life: Duration,
-    earlier: BTreeMap<VerificationTag, u16>,
-    recent: BTreeMap<VerificationTag, u16>,
+    earlier: BTreeMap<VerificationTag, Tag>,
+    recent: BTreeMap<VerificationTag, Tag>,
     /// When the first tag of `recent` was added, or later.
     recent_since: Instant,
     /// Some of the tags added up to this time are not remembered any more.
@@ -36,10 +52,10 @@ impl SpentTags {
         }
     }
 
-    /// Adds the tag of an association that ended. Returns the ports of the tags that are forgotten instead.
+    /// Adds the tag that an association had. Returns the ports of the tags that are forgotten instead.
     pub(crate) fn add(
         &mut self,
-        tag: VerificationTag,
+        (tag, why): (VerificationTag, Spent),
         port: u16,
         now: Instant,
     ) -> impl Iterator<Item = u16> + use<> {
@@ -52,12 +68,14 @@ impl SpentTags {
         } else {
             BTreeMap::new()
         };
-        self.recent.insert(tag, port);
-        forgotten.into_values()
+        self.recent.insert(tag, Tag { port, why });
+        forgotten.into_values().map(|tag| tag.port)
     }
 
-    pub(crate) fn contains(&self, tag: VerificationTag) -> bool {
-        self.recent.contains_key(&tag) || self.earlier.contains_key(&tag)
+    /// Why the cookies for `tag` are spent; `None` if they are not.
+    pub(crate) fn reason(&self, tag: VerificationTag) -> Option<Spent> {
+        let spent = self.recent.get(&tag).or_else(|| self.earlier.get(&tag));
+        spent.map(|tag| tag.why)
     }
 
     /// Cookies created up to this time are refused: it is no longer known which of them are spent.
@@ -77,7 +95,9 @@ mod tests {
     }
 
     fn add(spent: &mut SpentTags, tag: u32, seconds: u64) -> usize {
-        spent.add(VerificationTag(tag), 9, at(seconds)).count()
+        spent
+            .add((VerificationTag(tag), Spent::Ended), 9, at(seconds))
+            .count()
     }
 
     #[test]
@@ -90,11 +110,11 @@ mod tests {
             [1, 2, 3]
                 .map(VerificationTag)
                 .iter()
-                .all(|tag| spent.contains(*tag))
+                .all(|tag| spent.reason(*tag).is_some())
         );
         assert_eq!(add(&mut spent, 4, 1_120), 2, "the ports of the first two");
-        assert!(!spent.contains(VerificationTag(1)));
-        assert!(spent.contains(VerificationTag(3)));
+        assert!(spent.reason(VerificationTag(1)).is_none());
+        assert!(spent.reason(VerificationTag(3)).is_some());
         let forgotten = spent.forgotten_until().expect("two tags");
         assert!(
             at(1_059) <= forgotten && forgotten + LIFE <= at(1_120),
@@ -113,8 +133,9 @@ mod tests {
         assert!(kept <= 2 * SpentTags::LIMIT);
         assert_eq!(kept + freed, tags as usize);
         let forgotten = spent.forgotten_until().expect("there were too many");
-        let is_accounted_for =
-            |tag: u32| spent.contains(VerificationTag(tag)) || at(u64::from(tag) / 10_000) <= forgotten;
+        let is_accounted_for = |tag: u32| {
+            spent.reason(VerificationTag(tag)).is_some() || at(u64::from(tag) / 10_000) <= forgotten
+        };
         assert!((0..tags).all(is_accounted_for));
     }
 }

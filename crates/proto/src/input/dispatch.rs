@@ -297,6 +297,7 @@ fn on_error(association: &mut Association, now: Instant, chunk: &ErrorChunk<'_>)
         if matches!(cause, Cause::StaleCookie { .. }) && waiting {
             if handshake::on_stale_cookie(&mut association.state, &association.config, now) {
                 association.transfer.take_back_early(now);
+                association.owed.another_tag = true;
                 association
                     .control
                     .send_handshake(association.transfer.paths.best());

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use anabranch_policy::StreamScheduler;
+use anabranch_types::Tsn;
 
 use super::Sender;
 
@@ -25,5 +26,11 @@ impl Sender {
             self.note_queued(stream);
         }
         self.scoreboard.debug_check();
+    }
+
+    /// Continues with TSN `initial` in a handshake that starts again, after all that was sent has been taken back.
+    #[cold]
+    pub(crate) fn begin_again_at(&mut self, initial: Tsn) {
+        self.scoreboard.renumber(initial);
     }
 }

@@ -2,7 +2,7 @@
 
 use anabranch_netsim::LinkConfig;
 use anabranch_policy::{PolicyRecipe, Reachability};
-use anabranch_proto::{AddressError, CloseReason, Event, PathChange};
+use anabranch_proto::{AddressError, AssociationConfig, CloseReason, Event, PathChange};
 use anabranch_sim::app::Streams;
 use anabranch_sim::{Side, Step};
 use anabranch_types::PathId;
@@ -60,6 +60,21 @@ fn added_address_creates_a_path_in_mid_transfer() {
     assert_eq!(pair.bob().statistics().paths.len(), 3);
     pair.alice().stop_sending();
     pair.deliver_all(secs(10));
+}
+
+/// The first cookie is stale when it arrives. Serial numbers of ASCONF and keys follow from the INIT sent after it.
+#[test]
+fn address_is_added_to_an_association_whose_handshake_started_again() {
+    let patient = |config: &mut AssociationConfig| config.max_init_retransmits = 20;
+    let mut pair = with_a_spare_path(1).with(patient).build();
+    pair.drop_next(8, kind::COOKIE_ECHO);
+    pair.alice().connect();
+    pair.run_until(Pair::is_connected, secs(120));
+    pair.apply(Step::Join(Side::Near, 1));
+    pair.apply(Step::Join(Side::Far, 1));
+    pair.run_until(|pair| active(pair) == [2, 2], secs(3));
+    pair.alice().send_messages(10, 1_400, Streams::one(0));
+    pair.deliver_all(secs(5));
 }
 
 #[test]

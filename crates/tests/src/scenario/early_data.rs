@@ -100,11 +100,14 @@ fn early_data_is_not_sent_to_an_unconfirmed_address() {
 /// The cookies live 60 s. After that the handshake begins again, and all data is numbered again.
 #[test]
 fn early_data_survives_a_stale_cookie() {
-    for interleaving in ["on", "off"] {
+    for (interleaving, authenticated) in [("on", false), ("off", false), ("off", true)] {
         let mut policies = PolicyRecipe::recommended();
         let choice = policies.set("interleaving", interleaving);
         choice.expect("an option of the catalog");
-        let patient = |config: &mut AssociationConfig| config.max_init_retransmits = 20;
+        let patient = |config: &mut AssociationConfig| {
+            config.max_init_retransmits = 20;
+            config.authenticated_chunks = authenticated.then_some(kind::DATA).into_iter().collect();
+        };
         let mut pair = one_path().policies(policies).with(patient).build();
         pair.drop_next(8, kind::COOKIE_ECHO);
         pair.alice().connect();

@@ -66,9 +66,9 @@ fn early_data_is_taken_back_after_a_stale_cookie() {
     let Some(Ok(Chunk::Init(init))) = packet.chunks().flatten().next().map(|chunk| chunk.decode()) else {
         panic!("{again:?}")
     };
+    let (tag, first) = (init.initiate_tag, init.initial_tsn);
     let echo = receive(&mut endpoint, tag, &answer(6, 1, &[]));
     assert_eq!(kinds(&echo), [kind::COOKIE_ECHO, kind::DATA, kind::DATA]);
-    let first = init.initial_tsn;
     let expected = [
         (first, StreamId(0), Ssn(0), b"one".to_vec()),
         (first.next(), StreamId(0), Ssn(1), b"three".to_vec()),

@@ -252,18 +252,41 @@ fn single_homed_init_ack_neither_lists_nor_uses_addresses() {
 #[test]
 fn repeated_stale_cookie_errors_end_the_attempt() {
     let mut endpoint = endpoint();
-    let (id, tag) = send_init(&mut endpoint);
+    let (id, mut tag) = send_init(&mut endpoint);
     let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
     let stale = OutboundError { causes };
     for _ in 0..20 {
         deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
-        deliver(&mut endpoint, START, peer(2), tag, &stale);
+        let answer = deliver(&mut endpoint, START, peer(2), tag, &stale);
+        if kinds(&answer) != [kind::INIT] {
+            break;
+        }
+        (tag, _) = tag_and_cookie(&answer);
     }
     assert!(endpoint.association(id).is_some_and(Association::is_closed));
 }
 
-/// The INITs cross, and the peer finds our cookie stale: what it echoes completes the handshake that starts again. Otherwise this end
-/// would wait for a third cookie, which makes a second association of the peer's if it comes from an unconfirmed address.
+/// The errors about two copies of the first cookie overtake each other, and one arrives after the second cookie was sent, which has made an
+/// association of the peer's. Starting again would make another one if the third cookie comes from an unconfirmed address.
+#[test]
+fn late_error_about_an_earlier_cookie_is_ignored() {
+    let mut endpoint = endpoint();
+    let (id, tag) = send_init(&mut endpoint);
+    deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
+    let stale = OutboundError { causes };
+    let (next_tag, _) = tag_and_cookie(&deliver(&mut endpoint, START, peer(2), tag, &stale));
+    assert_ne!(next_tag, tag);
+    let echo = deliver(&mut endpoint, START, peer(2), next_tag, &init_ack(6, &[]));
+    assert_eq!(kinds(&echo), [kind::COOKIE_ECHO]);
+    let nothing = Vec::<Vec<u8>>::new();
+    assert_eq!(deliver(&mut endpoint, START, peer(2), tag, &stale), nothing);
+    deliver(&mut endpoint, START, peer(2), next_tag, &CookieAck);
+    assert!(endpoint.association(id).is_some_and(Association::is_connected));
+}
+
+/// The INITs cross, and the peer finds our cookie stale. Its cookie is for the tag of before and completes nothing; what it echoes after
+/// another INIT completes the handshake that starts again.
 #[test]
 fn crossing_cookie_completes_a_handshake_that_starts_again() {
     let mut endpoint = endpoint();
@@ -272,13 +295,19 @@ fn crossing_cookie_completes_a_handshake_that_starts_again() {
     let (_, cookie) = request_cookie(&mut endpoint, peer(2), &init(5, Vec::new()));
     let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
     let again = deliver(&mut endpoint, START, peer(2), tag, &OutboundError { causes });
-    assert_eq!(kinds(&again), [kind::INIT]);
+    let (next_tag, _) = tag_and_cookie(&again);
+    let nothing = Vec::<Vec<u8>>::new();
     let echo = CookieEcho { cookie: &cookie };
-    let answer = deliver(&mut endpoint, START, peer(2), tag, &echo);
+    assert_eq!(deliver(&mut endpoint, START, peer(2), tag, &echo), nothing);
+    let (its_tag, cookie) = request_cookie(&mut endpoint, peer(2), &init(5, Vec::new()));
+    assert_eq!(its_tag, next_tag);
+    let echo = CookieEcho { cookie: &cookie };
+    let answer = deliver(&mut endpoint, START, peer(2), next_tag, &echo);
     assert_eq!(kinds(&answer), [kind::COOKIE_ACK]);
     assert!(endpoint.association(id).is_some_and(Association::is_connected));
-    let late = deliver(&mut endpoint, START, peer(2), tag, &init_ack(6, &[]));
-    assert_eq!(late, Vec::<Vec<u8>>::new(), "the answer to the second INIT");
+    assert_eq!(endpoint.associations().count(), 1);
+    let late = deliver(&mut endpoint, START, peer(2), next_tag, &init_ack(6, &[]));
+    assert_eq!(late, nothing, "the answer to the second INIT");
 }
 
 /// The INITs cross, and the peer's cookie is stale when it arrives. Its first copy came before INIT ACK and was answered with an error, so
