@@ -221,24 +221,6 @@ impl Association {
         }
     }
 
-    /// Continues the handshake, which starts again, under another tag, with what is derived from it: the initial TSN, and the random
-    /// number for authentication.
-    #[cold]
-    pub(crate) fn begin_again_as(
-        &mut self,
-        tag: VerificationTag,
-        initial_tsn: Tsn,
-        random: &[u8; RANDOM_LEN],
-    ) {
-        self.owed.another_tag = false;
-        (self.local.tag, self.local.initial_tsn) = (tag, initial_tsn);
-        self.transfer.sender.begin_again_at(initial_tsn);
-        self.addresses.begin_again_at(initial_tsn);
-        if let Some(authentication) = &mut self.authentication {
-            authentication.begin_again_with(random);
-        }
-    }
-
     /// Applies the negotiated parameters. Received messages are kept; messages queued on streams that the peer does not accept are
     /// dropped, which is reported to the application.
     pub(crate) fn agree(&mut self, agreement: Agreement) {

@@ -347,8 +347,15 @@ impl Endpoint {
         };
         let directory = &mut self.index.directory;
         directory.retire(&slot.association, Spent::Renamed, self.index.latest);
-        slot.association.begin_again_as(tag, tsn_of(tag), &random);
-        directory.index(&slot.association, &[]);
+        let association = &mut slot.association;
+        association.owed.another_tag = false;
+        (association.local.tag, association.local.initial_tsn) = (tag, tsn_of(tag));
+        association.transfer.sender.begin_again_at(tsn_of(tag));
+        association.addresses.begin_again_at(tsn_of(tag));
+        if let Some(authentication) = &mut association.authentication {
+            authentication.begin_again_with(&random);
+        }
+        directory.index(association, &[]);
     }
 
     /// The association to which a packet with an unknown tag belongs by its addresses.
