@@ -528,11 +528,12 @@ impl Endpoint {
     }
 
     //= rfc9260 5.3.1-3
-    /// A tag that no association of this endpoint uses.
+    /// A tag that no association of this endpoint uses, nor used lately: its cookie would be taken for one of that association.
     fn fresh_tag(&mut self) -> VerificationTag {
+        let directory = &self.index.directory;
         loop {
             let tag = VerificationTag(self.secrets.tag());
-            if self.index.directory.with_tag(tag).is_none() {
+            if directory.with_tag(tag).is_none() && directory.spent().reason(tag).is_none() {
                 return tag;
             }
         }

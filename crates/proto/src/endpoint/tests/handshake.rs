@@ -249,6 +249,18 @@ fn single_homed_init_ack_neither_lists_nor_uses_addresses() {
     assert_eq!((only.local, only.remote), (here(), peer(2)));
 }
 
+/// With 100,000 ended associations, one of 40,000 random tags is that of one of them.
+#[test]
+fn tag_of_an_ended_association_is_not_drawn_again() {
+    let mut endpoint = endpoint();
+    let secrets = endpoint.secrets.clone();
+    let (id, tag) = send_init(&mut endpoint);
+    endpoint.forget(id);
+    endpoint.secrets = secrets;
+    let (_, next_tag) = send_init(&mut endpoint);
+    assert_ne!(next_tag, tag);
+}
+
 #[test]
 fn repeated_stale_cookie_errors_end_the_attempt() {
     let mut endpoint = endpoint();
