@@ -181,6 +181,19 @@ impl Association {
             .set(|association| association.set_stream_weight(stream, weight))
     }
 
+    /// Priority and weight of `stream`, 0 and 1 unless set.
+    ///
+    /// # Errors
+    ///
+    /// The association was removed, or has no such stream.
+    pub fn stream_priority_and_weight(&self, stream: StreamId) -> Result<(u16, NonZeroU16), SendError> {
+        let state = self.0.shared.lock();
+        let association = state.core.association(self.0.id);
+        let association = association.ok_or(proto::SendError::NotConnected);
+        let set = association.and_then(|association| association.stream_priority_and_weight(stream));
+        set.map_err(|error| SendError::of(error, self.0.signals.ended()))
+    }
+
     /// The events of the association from now on.
     #[must_use]
     pub fn events(&self) -> Events {

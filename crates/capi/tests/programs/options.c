@@ -237,6 +237,12 @@ static void present(void) {
   CHECK(GET(client, SCTP_PR_STREAM_STATUS, abandoned) == 0);
   struct sctp_stream_value value = {.stream_id = 1, .stream_value = 2};
   CHECK(SET(client, SCTP_STREAM_SCHEDULER_VALUE, value) == 0);
+  value.stream_value = 0;
+  CHECK(GET(client, SCTP_STREAM_SCHEDULER_VALUE, value) == 0 && value.stream_id == 1 && value.stream_value == 2);
+  scheduler.assoc_value = 4; /* Weighted fair queueing, SCTP_SS_WFQ of later headers. */
+  CHECK(SET(client, SCTP_STREAM_SCHEDULER, scheduler) == 0 && GET(client, SCTP_STREAM_SCHEDULER_VALUE, value) == 0 && value.stream_value == 1);
+  value.stream_id = 60000;
+  FAILS(GET(client, SCTP_STREAM_SCHEDULER_VALUE, value), EINVAL);
   struct sctp_assoc_value supported = {0};
   CHECK(GET(client, SCTP_PR_SUPPORTED, supported) == 0 && supported.assoc_value == 1);
   uint32_t number;

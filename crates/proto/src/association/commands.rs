@@ -100,6 +100,15 @@ impl Association {
         self.transfer.sender.set_weight(stream, weight, scheduler)
     }
 
+    /// Priority and weight of `stream` ([`Association::set_stream_priority`], [`Association::set_stream_weight`]).
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::InvalidStream`].
+    pub fn stream_priority_and_weight(&self, stream: StreamId) -> Result<(u16, NonZeroU16), SendError> {
+        self.transfer.sender.priority_and_weight(stream)
+    }
+
     //= rfc3758 3.3.2-6, 3.3.3-1
     /// Whether messages may be abandoned: both ends support FORWARD TSN (RFC 3758). False before the handshake is complete.
     #[must_use]

@@ -60,6 +60,15 @@ impl Sender {
         Ok(())
     }
 
+    /// Priority and weight of a stream.
+    ///
+    /// # Errors
+    /// [`SendError::InvalidStream`].
+    pub(crate) fn priority_and_weight(&self, stream: StreamId) -> Result<(u16, NonZeroU16), SendError> {
+        self.check_stream(stream)?;
+        Ok(self.streams.priority_and_weight(stream))
+    }
+
     /// Tells a new scheduler of all streams that have something to send.
     pub(crate) fn tell_ready(&self, scheduler: &mut dyn StreamScheduler) {
         self.streams.tell_all_ready(scheduler);

@@ -256,6 +256,13 @@ impl Streams {
         self.tell_if_ready(stream, scheduler);
     }
 
+    /// Priority and weight of an existing stream.
+    pub(super) fn priority_and_weight(&self, stream: StreamId) -> (u16, NonZeroU16) {
+        let unset = Stream::default();
+        let stream = self.streams.get(stream.index()).unwrap_or(&unset);
+        (stream.priority, stream.weight)
+    }
+
     /// Takes over priorities and weights, and goes on with message ids.
     pub(super) fn keep_settings(&mut self, before: &Self) {
         let settings = before.streams.iter().map(|stream| Stream {

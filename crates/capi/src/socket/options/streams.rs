@@ -43,6 +43,7 @@ impl Socket {
                 let at = SCHEDULERS.iter().position(|name| Some(*name) == chosen);
                 Ok(u32::try_from(at.unwrap_or(ROUND_ROBIN)).unwrap_or(0))
             }),
+            n::STREAM_SCHEDULER_VALUE => self.scheduler_value(given),
             n::INTERLEAVING_SUPPORTED => with_id(given, |id| Ok(self.settings_of(id)?.interleaving.into())),
             n::ECN_SUPPORTED => with_id(given, |id| Ok(self.settings_of(id)?.ecn.into())),
             _ => return None,
@@ -205,6 +206,18 @@ impl Socket {
     }
 
     /// `struct sctp_stream_value`: a priority, or a weight of `wfq`.
+    fn scheduler_value(&self, given: &[u8]) -> Result<Vec<u8>, Errno> {
+        let mut fields = Fields::new(given);
+        let (id, stream) = (fields.i32()?, fields.u16()?);
+        let member = self.member(id)?;
+        let is_weighted = crate::lock(&member.settings).scheduler == Some("wfq");
+        let asked = member.association.stream_priority_and_weight(StreamId(stream));
+        let (priority, weight) = asked.map_err(|error| Errno::of_send(&error))?;
+        let number = if is_weighted { weight.get() } else { priority };
+        Ok(Build::new().i32(id).u16(stream).u16(number).done())
+    }
+
+    /// `struct sctp_stream_value`, see above.
     fn set_scheduler_value(&self, value: &[u8]) -> Result<(), Errno> {
         let mut fields = Fields::new(value);
         let (id, stream, number) = (fields.i32()?, StreamId(fields.u16()?), fields.u16()?);
