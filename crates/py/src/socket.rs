@@ -3,13 +3,14 @@
 //! The library runs on a tokio runtime of its own; pyo3-async-runtimes settles the event loop's futures. A cancelled task drops the
 //! future of the library, which loses nothing.
 
-use std::net::SocketAddr;
+use std::net::{AddrParseError, SocketAddr};
+use std::num::NonZeroU64;
 use std::str::FromStr;
 use std::time::Duration;
 
 use anabranch::{
-    Association, BindError, Bytes, ConnectError, Endpoint, Message, PathStatistics, Ppid, PrivateKey,
-    PublicKey, ReceivedMessage, SendError, StreamId,
+    Association, BindError, Bytes, ConnectError, Endpoint, Message, PathPreference, PathStatistics, Ppid,
+    PrivateKey, PublicKey, ReceivedMessage, SendError, StreamId,
 };
 use pyo3::exceptions::{PyConnectionError, PyOSError, PyTimeoutError, PyValueError};
 use pyo3::prelude::*;
@@ -50,6 +51,12 @@ pub(crate) struct PathStatus {
     remote: String,
     /// ``unconfirmed``, ``active``, ``potentially-failed`` or ``inactive``.
     reachability: &'static str,
+    /// Whether it is active and rests: it takes no data, because a path with a smaller cost is active.
+    resting: bool,
+    /// What it costs, from 0 to 255: the larger one of both ends.
+    cost: u8,
+    /// Bytes per second that it carries at most in each direction; ``None`` without a limit.
+    limit: Option<u64>,
     /// Whether it is the primary path.
     primary: bool,
     /// Smoothed round-trip time in seconds; ``None`` before the first sample.
@@ -210,6 +217,19 @@ impl NativeAssociation {
         self.0.abort(reason);
     }
 
+    fn set_path_preference(&self, local: &str, cost: u8, limit: Option<u64>) -> PyResult<()> {
+        let refused = |error: AddrParseError| PyValueError::new_err(format!("{local}: {error}"));
+        let no_limit = || PyValueError::new_err("limit= is at least 1 byte per second, or None");
+        let limit = limit.map(|limit| NonZeroU64::new(limit).ok_or_else(no_limit));
+        let preference = PathPreference {
+            cost,
+            limit: limit.transpose()?,
+        };
+        let local = local.parse().map_err(refused)?;
+        self.0.set_path_preference(local, preference);
+        Ok(())
+    }
+
     #[getter]
     fn is_closed(&self) -> bool {
         self.0.is_closed()
@@ -254,6 +274,9 @@ impl PathStatus {
             local: path.addr.local.to_string(),
             remote: path.addr.remote.to_string(),
             reachability: name_of(path.reachability),
+            resting: path.resting,
+            cost: path.preference.cost,
+            limit: path.preference.limit.map(u64::from),
             primary: path.primary,
             srtt: path.srtt.as_ref().map(Duration::as_secs_f64),
             cwnd: path.cwnd,

@@ -48,6 +48,34 @@ def test_messages_return_over_two_paths():
     run(work())
 
 
+def test_path_with_a_cost_rests():
+    async def work():
+        async with ab.listen(HERE, insecure=True) as listener:
+            server = asyncio.create_task(echo(listener))
+            async with ab.connect(listener.addresses, local=THERE, insecure=True) as association:
+                association.set_path_preference("127.0.0.4", cost=3)
+                association.set_path_preference("127.0.0.3", limit=50_000_000)
+                for _ in range(50):
+                    await association.send(bytes(10_000))
+                    await association.recv()
+                metered = [path for path in association.paths if path.local.startswith("127.0.0.4:")]
+                others = [path for path in association.paths if path.local.startswith("127.0.0.3:")]
+                assert {(path.cost, path.limit) for path in metered} == {(3, None)}
+                assert {(path.cost, path.limit, path.resting) for path in others} == {(0, 50_000_000, False)}
+                # One that is not confirmed yet neither carries data nor rests.
+                assert all(path.resting == (path.reachability == "active") for path in metered)
+                assert sum(path.sent_chunks for path in metered) == 0 < sum(path.sent_chunks for path in others)
+                with pytest.raises(ValueError, match="elsewhere"):
+                    association.set_path_preference("elsewhere")
+                with pytest.raises(ValueError, match="limit"):
+                    association.set_path_preference("127.0.0.4", limit=0)
+                with pytest.raises(OverflowError):
+                    association.set_path_preference("127.0.0.4", cost=256)
+            server.cancel()
+
+    run(work())
+
+
 def test_peer_that_closes_ends_the_messages():
     async def work():
         async with ab.listen(HERE, insecure=True) as listener:

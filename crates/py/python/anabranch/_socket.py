@@ -150,6 +150,27 @@ class Association:
         self._is_aborted = True
         self._native.abort(reason)
 
+    def set_path_preference(self, local: str, *, cost: int = 0, limit: int | None = None) -> None:
+        """Set how paths from a local address are to be used, also those that do not exist yet.
+
+        Parameters
+        ----------
+        local : str
+            Local address without port, such as that of a metered link.
+        cost : int
+            What they cost, from 0 to 255, in any unit. Of the active paths, those with the smallest cost carry data, and the others rest.
+        limit : int, optional
+            Bytes per second that each carries at most in each direction.
+
+        Raises
+        ------
+        ValueError
+            `local` is not an address, or `limit` is 0.
+        OverflowError
+            `cost` is not between 0 and 255, or `limit` is negative.
+        """
+        self._native.set_path_preference(local, cost, limit)
+
     @property
     def paths(self) -> list[PathStatus]:
         """The paths with their state."""
