@@ -159,7 +159,7 @@ class Plan:
             Number of threads; one for each core unless given.
         executor : concurrent.futures.Executor or distributed.Client, optional
             Runs the plan instead of this process' threads: a ``ProcessPoolExecutor``, or the client of a Dask cluster. A task is some runs,
-            about one 64th of the work, or one 16th of a worker's share on a cluster, or less, and uses one core. Workers of another version of
+            about one 64th of the work, or one eighth of a worker's share on a cluster, or less, and uses one core. Workers of another version of
             this package are refused. Files that the plan names must be found by the workers. On a Dask cluster, lost workers and a restarted
             scheduler change nothing.
         cache : path-like, optional

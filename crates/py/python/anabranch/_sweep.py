@@ -24,12 +24,12 @@ Schedulers: TypeAlias = "Mapping[str, Callable[[], PathScheduler]]"
 PlanArguments: TypeAlias = tuple[str, str, bool, tuple[str, ...]]
 
 # Work is handed out in this many batches for each worker; for so many workers if their number is unknown.
-_BATCHES = 16
-_UNKNOWN_WORKERS = 4
+_BATCHES = 8
+_UNKNOWN_WORKERS = 8
 # Towards the end, a batch is at most this part of what is left for each worker, but not below this part of its first batches. Then workers
 # end at about the same time, with few batches: each takes some milliseconds to hand out.
-_PART_OF_REST = 4
-_SMALLEST = 8
+_PART_OF_REST = 2
+_SMALLEST = 16
 
 
 @dataclass(frozen=True)
