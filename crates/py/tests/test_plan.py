@@ -5,13 +5,14 @@ import pickle
 import re
 import signal
 import subprocess
+import sys
+import sysconfig
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import anabranch as ab
 import pandas
-import polars
 import pyarrow
 import pytest
 
@@ -107,6 +108,8 @@ def test_error_of_a_plan_says_where_and_what():
 def test_tables_are_read_by_pyarrow_polars_and_pandas(results):
     table = pyarrow.table(results.runs)
     assert (table.num_rows, table.num_columns) == (8, len(results.runs.column_names))
+    # Interpreters without a global lock have no wheel of it.
+    polars = pytest.importorskip("polars")
     frame = polars.DataFrame(results.runs)
     assert frame["goodput"].to_list() == table["goodput"].to_pylist()
     # Python 3.10 has no pandas 3, and pandas 2 reads tables of pyarrow only.
@@ -194,6 +197,7 @@ def test_example_of_the_readme(monkeypatch):
     _, _, rest = (ROOT / "README.md").read_text().partition("<!-- python: a test runs this -->\n```python\n")
     code, _, _ = rest.partition("```")
     assert code
+    pytest.importorskip("polars")
     monkeypatch.chdir(ROOT)
     scope = {}
     exec(code, scope)
@@ -208,3 +212,11 @@ def test_public_items_have_docstrings():
         if name != "Plan":
             assert all(member.__doc__ for member in members), name
     assert re.search(r"Parameters\n\s*-+", ab.Plan.run.__doc__)
+
+
+def test_interpreter_without_a_lock_stays_without_one():
+    if not sysconfig.get_config_var("Py_GIL_DISABLED"):
+        pytest.skip("this interpreter has a global lock")
+    code = "import sys, anabranch; print(sys._is_gil_enabled())"
+    ran = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60)
+    assert ran.stdout.strip() == "False", ran.stderr
