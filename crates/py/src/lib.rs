@@ -8,7 +8,7 @@
 //! | `socket` | sockets for asyncio |
 //! | `gather` | runs that an executor carries out: which are open, what came back |
 //! | `scheduler` | path schedulers written in Python |
-//! | `results` | results, findings |
+//! | `results` | results, findings, figures |
 //! | `table` | tables through Arrow's PyCapsule interface |
 //!
 //! The package's Python part is in `python/anabranch`, its tests are in `tests`.
@@ -34,7 +34,7 @@ mod native {
     #[pymodule_export]
     use crate::plan::{NativePlan, PlanError};
     #[pymodule_export]
-    use crate::results::{Finding, Results};
+    use crate::results::{Figure, Finding, Results};
     #[pymodule_export]
     use crate::run::{Progress, build_of, run_all, run_some};
     #[pymodule_export]

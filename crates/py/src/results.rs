@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use anabranch_lab::Plan;
 use anabranch_lab::check;
+use anabranch_lab::report;
 use anabranch_lab::results::{self, Table as LabTable, tables};
 use anabranch_lab::run::Outcome;
+use anabranch_lab::summary::ResultSummary;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
@@ -79,6 +81,20 @@ impl Results {
         self.table(py, tables::histograms)
     }
 
+    /// The figures, as ``anabranch lab report`` draws them; notebooks show them inline.
+    #[getter]
+    fn figures(&self, py: Python<'_>) -> Vec<Figure> {
+        let svgs = py.detach(|| report::svgs(&ResultSummary::of(&self.of_lab())));
+        svgs.into_iter().map(|svg| Figure { svg }).collect()
+    }
+
+    /// Verdict and figures for notebooks.
+    fn _repr_html_(&self, py: Python<'_>) -> String {
+        let text = self.__repr__().replace('<', "&lt;").replace('>', "&gt;");
+        let figures = self.figures(py).into_iter().map(|figure| figure.svg);
+        format!("<pre>{text}</pre>{}", figures.collect::<String>())
+    }
+
     /// Findings of the checks, in the order of the plan.
     #[getter]
     fn findings(&self) -> Vec<Finding> {
@@ -132,6 +148,24 @@ impl Results {
             plan.name,
             outcomes.len()
         )
+    }
+}
+
+/// A figure of an experiment.
+#[pyclass(frozen, get_all, module = "anabranch")]
+pub(crate) struct Figure {
+    /// The figure as a text in SVG.
+    svg: String,
+}
+
+#[pymethods]
+impl Figure {
+    fn _repr_svg_(&self) -> &str {
+        &self.svg
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<anabranch.Figure: {} bytes of SVG>", self.svg.len())
     }
 }
 

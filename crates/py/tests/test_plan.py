@@ -136,6 +136,15 @@ def test_findings_and_verdict(results):
     assert results.failures == []
 
 
+def test_notebooks_show_figures(results):
+    [figure] = results.figures
+    assert figure.svg.startswith("<svg") and "goodput" in figure.svg
+    # Notebooks call these.
+    assert figure._repr_svg_() == figure.svg
+    page = results._repr_html_()
+    assert page.startswith("<pre>&lt;anabranch.Results of two: 8 runs") and figure.svg in page
+
+
 def test_files_equal_those_of_the_program(results, tmp_path):
     source = tmp_path / "two.toml"
     source.write_text(PLAN)

@@ -51,6 +51,13 @@ pub fn write(summary: &ResultSummary, folder: &Path) -> Result<PathBuf, ReportEr
     Ok(folder.join(name))
 }
 
+/// The figures of an experiment as SVG, in the order of its report. The same summary gives the same bytes.
+#[must_use]
+pub fn svgs(summary: &ResultSummary) -> Vec<String> {
+    let charts = charts::of(summary);
+    charts.all().map(|chart| chart.draw().svg()).collect()
+}
+
 /// Writes the index of all experiments to `folder` as `index.html`, and returns its file.
 ///
 /// # Errors

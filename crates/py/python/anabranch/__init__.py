@@ -17,6 +17,7 @@ Tables of results implement Arrow's PyCapsule interface: ``polars.DataFrame(resu
 from ._native import (
     Backlog,
     Conversation,
+    Figure,
     Finding,
     Message,
     PathFacts,
@@ -40,6 +41,7 @@ __all__ = [
     "Backlog",
     "Conversation",
     "Everyone",
+    "Figure",
     "Finding",
     "Listener",
     "Message",
