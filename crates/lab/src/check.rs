@@ -3,6 +3,7 @@
 mod estimate;
 mod places;
 mod share;
+mod width;
 mod words;
 
 use core::fmt;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::{Check, CheckKind, Quantity};
 use crate::results::{Results, SeriesSet};
 use places::Outcome;
+pub(crate) use width::{Width, widths};
 
 /// The probability that any interval of a check misses its true value.
 const ALPHA: f64 = 0.05;

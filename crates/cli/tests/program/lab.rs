@@ -381,6 +381,9 @@ fn drawn_cells_are_shown_and_run_one_by_one() {
         text.contains("Each with: alone; both") && text.contains("9 runs"),
         "{text}"
     );
+    // Nothing is drawn for each path, so each cell has one row, which names both.
+    let rows: Vec<&str> = text.lines().filter(|line| line.ends_with("a, b")).collect();
+    assert_eq!(rows.len(), 3, "{text}");
     let shown = objects(&run(&["lab", "show", &plan, "--json", "--cell", "2"]).stdout);
     let cells = of_event(&shown, "cell");
     assert_eq!((cells.len(), &cells[0]["cell"]), (1, &Value::from(2)));
@@ -413,4 +416,65 @@ fn drawn_cells_are_shown_and_run_one_by_one() {
         Some(2),
         "one cell is not kept as the result of the plan"
     );
+}
+
+#[test]
+fn cell_of_a_plan_that_draws_none_is_refused_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = run(&["lab", "show", &plan(&folder, PLAN), "--cell", "2"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        text.contains("draws no cells, of which --cell could select some"),
+        "{text}"
+    );
+}
+
+#[test]
+fn stop_rule_is_shown_in_progress_and_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let rule = "repetitions = 2\n\n[repeat]\nat-most = 3\nhalf-width = \"1%\"\n\n[time]";
+    let check = "\n[[check]]\nclaim = \"fast\"\nkind = \"value\"\nseries = \"both\"\nat-least = 1\n";
+    let lossy = PLAN.replacen(
+        "delay = \"5ms\"",
+        "delay = \"5ms\"\nloss = { random = \"5%\" }",
+        1,
+    );
+    let plan = plan(&folder, &format!("{}{check}", lossy.replacen("[time]", rule, 1)));
+    let [cache, out] = ["cache", "out"].map(|name| inside(&folder, name));
+    let arguments = ["lab", "run", &plan, "--cache", &cache, "--out", &out];
+    let output = run(&[&arguments[..], &["--json"]].concat());
+    assert!(output.status.success(), "{output:?}");
+    let lines = objects(&output.stdout);
+    let progress = of_event(&lines, "lab-progress");
+    assert_eq!(progress[0]["round"], 1);
+    assert_eq!(
+        (
+            &progress[progress.len() - 1]["round"],
+            &progress[progress.len() - 1]["open_cells"]
+        ),
+        (&2.into(), &2.into())
+    );
+    let cells = of_event(&lines, "repetitions");
+    assert_eq!(
+        (cells.len(), &cells[0]["count"], &cells[0]["ended"]),
+        (2, &3.into(), &"most".into())
+    );
+    let text = String::from_utf8(run(&arguments).stdout).unwrap();
+    assert!(
+        text.contains("3 repetitions in 2 cells: largest number reached"),
+        "{text}"
+    );
+    let table = std::fs::read_to_string(folder.path().join("out/repetitions.csv")).unwrap();
+    assert!(
+        table.starts_with("cell,repetitions,ended,half-width,widest\n"),
+        "{table}"
+    );
+    let page = std::fs::read_to_string(folder.path().join("out/small.html")).unwrap_or_default();
+    assert!(
+        page.is_empty() || page.contains("Repetitions of each cell"),
+        "{page}"
+    );
+    let refused = run(&[&arguments[..], &["--on", "tcp://127.0.0.1:1"]].concat());
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
 }

@@ -55,10 +55,10 @@ impl Observation {
 
 /// A value or ratio at a point.
 #[derive(Clone, Copy)]
-struct Estimate {
-    value: f64,
-    interval: Interval,
-    note: Note,
+pub(super) struct Estimate {
+    pub(super) value: f64,
+    pub(super) interval: Interval,
+    pub(super) note: Note,
 }
 
 /// A check with the series that it examines.
@@ -181,7 +181,7 @@ impl Evaluation<'_> {
     }
 
     /// The value of the series, or its ratio to the other series at the same point.
-    fn estimate(&self, series: &Series, point: &SeriesPoint, alpha: f64) -> Option<Estimate> {
+    pub(super) fn estimate(&self, series: &Series, point: &SeriesPoint, alpha: f64) -> Option<Estimate> {
         let side = Side::new(self.series, series, point);
         if !self.compares() {
             let is_about_runs = side.is_about_runs(self.check.at_most);
@@ -219,7 +219,7 @@ impl Evaluation<'_> {
         })
     }
 
-    fn is_in_range(&self, x: f64) -> bool {
+    pub(super) fn is_in_range(&self, x: f64) -> bool {
         self.check.x.is_none_or(|(from, to)| (from..=to).contains(&x))
     }
 

@@ -196,10 +196,7 @@ fn measured(claim: &Claim, page: &mut String) {
                 [&finding.claim, &finding.threshold, &finding.found].map(|text| escaped(text));
             let _ = writeln!(page, "| {claim} | {threshold} | {found} | {} |", finding.verdict);
         }
-        let repetitions = match summary.seeds.len() {
-            1 => "one repetition".to_owned(),
-            count => format!("{count} repetitions"),
-        };
+        let repetitions = summary.repetitions_in_words();
         let _ = writeln!(
             page,
             "\n**{}** (size: {}; {repetitions}, anabranch {})",

@@ -9,15 +9,35 @@ const LABELS: [&str; 4] = ["x-label", "y-label", "x-scale", "y-scale"];
 /// Keys of `[record]` that only select what is written.
 const CHOICES: [&str; 2] = ["metrics", "columns"];
 
+/// Keys of a check that tell how its quantity is judged, and not which quantity it is.
+const JUDGEMENT: [&str; 8] = [
+    "claim",
+    "states",
+    "at-least",
+    "at-most",
+    "share",
+    "counted",
+    "direction",
+    "tolerance",
+];
+
 /// The digest of the plan `text`, as 16 hexadecimal digits. Comments, spaces, titles, claims and checks do not change
-/// it: results are judged anew by the checks of the day. The table `quick` counts only in the quick size.
+/// it: results are judged anew by the checks of the day. The table `quick` counts only in the quick size. With a stop
+/// rule, the quantities of the checks decide how many runs there are, and count.
 pub(super) fn digest(text: &str, is_quick: bool) -> Result<String, toml::de::Error> {
     let mut plan: Table = text.parse()?;
     if !is_quick {
         plan.remove("quick");
     }
+    let checks = plan.remove("check").filter(|_| plan.contains_key("repeat"));
     for word in WORDS {
         plan.remove(word);
+    }
+    if let Some(Value::Array(mut checks)) = checks {
+        for table in checks.iter_mut().filter_map(Value::as_table_mut) {
+            table.retain(|key, _| !JUDGEMENT.contains(&key));
+        }
+        plan.insert("check".to_owned(), Value::Array(checks));
     }
     for (name, keys) in [("figure", &LABELS[..]), ("record", &CHOICES)] {
         if let Some(Value::Table(table)) = plan.get_mut(name) {
@@ -47,5 +67,16 @@ mod tests {
         assert_eq!(plan, of("seed = 2", "seed = 3", false));
         assert_eq!(plan, of("at-least = 1", "at-least = 2", false));
         assert_ne!(of("", "", true), of("seed = 2", "seed = 3", true));
+    }
+
+    #[test]
+    fn quantities_of_checks_count_with_a_stop_rule() {
+        let of = |from: &str, to: &str| {
+            let plan = PLAN.replacen("[quick]", "y = \"goodput\"\n[repeat]\nat-most = 9\n[quick]", 1);
+            digest(&plan.replacen(from, to, 1), false).unwrap()
+        };
+        assert_eq!(of("", ""), of("at-least = 1", "at-least = 2"));
+        assert_ne!(of("", ""), of("goodput", "timeouts"));
+        assert_ne!(of("", ""), of("at-most = 9", "at-most = 10"));
     }
 }

@@ -18,6 +18,7 @@ use super::formula::Formula;
 use super::named::Named;
 use super::plot::PlotPlan;
 use super::points::Point;
+use super::repeat::Repeat;
 use super::tree::{self, Table, Value};
 use crate::metric;
 
@@ -27,6 +28,8 @@ pub(super) struct Head<'t> {
     pub(super) claim: String,
     pub(super) source: String,
     pub(super) seeds: Range<u64>,
+    /// When repetitions end, if their number is not fixed.
+    pub(super) repeat: Option<Repeat>,
     pub(super) variants: Vec<Variant<'t>>,
     pub(super) axes: Vec<Axis>,
     /// The drawn cells, which are the first axis.
@@ -73,7 +76,7 @@ const fn one() -> u32 {
 }
 
 const WORDS: [&str; 5] = ["title", "claim", "source", "repetitions", "seed"];
-const TABLES: [&str; 8] = [
+const TABLES: [&str; 9] = [
     "variant",
     "sweep",
     "draw",
@@ -81,6 +84,7 @@ const TABLES: [&str; 8] = [
     "reference",
     "plot",
     "check",
+    "repeat",
     "verdict",
 ];
 /// The keys of a setting.
@@ -110,8 +114,17 @@ impl<'t> Head<'t> {
     /// Splits a plan into its head and the base setting.
     pub(super) fn split(mut root: Table<'t>, whole: Range<usize>) -> Result<(Self, Value<'t>), Problem> {
         check_keys(&root, &[&WORDS[..], &TABLES, &SETTING].concat())?;
-        let [variants, sweep, draw, figure, references, plots, checks, verdict] =
-            TABLES.map(|key| root.remove(key));
+        let [
+            variants,
+            sweep,
+            draw,
+            figure,
+            references,
+            plots,
+            checks,
+            repeat,
+            verdict,
+        ] = TABLES.map(|key| root.remove(key));
         let mut words = Table::new();
         for key in WORDS {
             if let Some((key, value)) = root.remove_entry(key) {
@@ -130,6 +143,11 @@ impl<'t> Head<'t> {
         let (x_place, y_place) = (figure_place("x"), figure_place("y"));
         let record_place = root.get("record").map_or(0..0, Spanned::span);
         let draw = draw.as_ref().map(Draw::read).transpose()?;
+        let figure: Figure = figure.map(tree::read).transpose()?.unwrap_or_default();
+        let checks = checks_of(elements(checks, "check")?)?;
+        let default = figure.y.all().first().map_or("", String::as_str);
+        let all_checks = checks.iter().map(|(check, _)| check);
+        let repeat = repeat.map(|table| Repeat::read(table, words.repetitions, all_checks, default));
         let head = Self {
             title: words.title,
             claim: words.claim,
@@ -139,7 +157,8 @@ impl<'t> Head<'t> {
             axes: axes_of(draw.as_ref(), sweep)?,
             draw,
             references: references_of(elements(references, "reference")?)?,
-            figure: figure.map(tree::read).transpose()?.unwrap_or_default(),
+            repeat: repeat.transpose()?,
+            figure,
             x_place,
             y_place,
             record_place,
@@ -149,7 +168,7 @@ impl<'t> Head<'t> {
                 .transpose()?
                 .unwrap_or_default()
                 .cause,
-            checks: checks_of(elements(checks, "check")?)?,
+            checks,
         };
         Ok((head, Spanned::new(whole, DeValue::Table(root))))
     }

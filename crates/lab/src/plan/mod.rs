@@ -27,6 +27,7 @@ mod points;
 mod processor;
 mod quantity;
 mod renamed;
+mod repeat;
 mod schema;
 mod selection;
 mod setting;
@@ -34,6 +35,7 @@ mod transport;
 mod tree;
 mod validate;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use axis::{Axis, Coordinate};
@@ -54,6 +56,7 @@ pub use plot::{PlotKind, PlotPlan};
 pub use points::Point;
 pub use processor::Processor;
 pub use quantity::{Rate, RateLimit, Share, Size, Time, Whole};
+pub use repeat::{Repeat, cell_of};
 pub use schema::plan_schema;
 pub use selection::Selection;
 pub use setting::{
@@ -102,7 +105,9 @@ pub struct Plan {
     pub checks: Vec<Check>,
     /// Known cause of a difference between results and claim; empty if there is none.
     pub cause: String,
-    /// The runs.
+    /// When repetitions end, if their number is not fixed.
+    pub repeat: Option<Repeat>,
+    /// The runs: with `repeat`, the least number of repetitions of each.
     pub points: Vec<Point>,
 }
 
@@ -154,6 +159,23 @@ impl Plan {
             changes: options.changes.clone(),
             ..plan
         })
+    }
+
+    /// A place on an axis, such as `delay 10 ms`.
+    pub(crate) fn in_words(&self, coordinate: &Coordinate) -> String {
+        let axis = self.axes.iter().find(|axis| axis.name == coordinate.axis);
+        let unit = axis.map_or("", |axis| &axis.unit);
+        let parts = [&coordinate.axis, &coordinate.text, unit];
+        parts.join(" ").trim_end().to_owned()
+    }
+
+    /// The plan with as many repetitions of each cell as `wanted` says, by its values on the axes; of others as before.
+    #[must_use]
+    pub fn repeated(&self, wanted: &BTreeMap<Vec<String>, u64>) -> Self {
+        Self {
+            points: repeat::extended(&self.points, wanted),
+            ..self.clone()
+        }
     }
 }
 
@@ -209,6 +231,7 @@ fn resolve(source: &Source, quick: bool, inputs: &mut Inputs) -> Result<Plan, Pr
         plots: head.plots.into_iter().map(|(plot, _)| plot).collect(),
         cause: head.cause,
         checks: head.checks.into_iter().map(|(check, _)| check).collect(),
+        repeat: head.repeat,
         points,
     })
 }

@@ -111,7 +111,8 @@ fn check_number(head: &Head<'_>) -> Result<(), Problem> {
     let free = head.axes.iter().filter(|axis| axis.with.is_none());
     let series_count = head.variants.len() + head.references.len();
     let factors = free.map(|axis| axis.values.len()).chain([series_count]);
-    let repetitions = head.seeds.end - head.seeds.start;
+    let fixed = head.seeds.end - head.seeds.start;
+    let repetitions = head.repeat.as_ref().map_or(fixed, |repeat| repeat.at_most);
     let runs = factors.fold(repetitions, |runs, factor| runs.saturating_mul(factor as u64));
     if runs <= MAX_RUNS {
         return Ok(());

@@ -21,6 +21,7 @@ use super::named::Named;
 use super::plot::PlotPlan;
 use super::processor::Processor;
 use super::quantity::{Rate, RateLimit, Share, Size, Time, Whole};
+use super::repeat::RepeatPlan;
 use super::setting::Setting;
 
 /// The schema, as text with indentation.
@@ -64,6 +65,10 @@ pub fn plan_schema() -> String {
         ),
         ("plot".into(), array(generator.subschema_for::<PlotPlan>())),
         ("check".into(), array(generator.subschema_for::<Check>())),
+        (
+            "repeat".into(),
+            generator.subschema_for::<RepeatPlan>().to_value(),
+        ),
         (
             "verdict".into(),
             generator.subschema_for::<VerdictWords>().to_value(),

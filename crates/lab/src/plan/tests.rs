@@ -622,3 +622,37 @@ fn impossible_burst_loss_is_refused() {
     let later = "[[script]]\nat = \"1s\"\nchange = \"south\"\nloss.bursts = { loss = \"1%\", length = -3 }\n[policies]\n";
     is_refused("[policies]\n", later, "a `length` of at least 1");
 }
+
+#[test]
+fn stop_rule_that_cannot_work_is_refused() {
+    let check = "[[check]]\nclaim = \"c\"\nkind = \"value\"\nseries = \"ideal\"\nat-least = 1\n";
+    let with = |repeat: &str| format!("{check}[repeat]\n{repeat}\n[quick]");
+    for (repeat, message) in [
+        ("at-most = 1\nhalf-width = \"5%\"", "expected at least"),
+        ("at-most = 9\nhalf-width = \"0%\"", "a share above zero"),
+        (
+            "at-most = 9\nhalf-width = \"5%\"\nstep = 0",
+            "expected at least one",
+        ),
+        (
+            "at-most = 9\nhalf-width = \"5%\"\ny = \"goodputs\"",
+            "did you mean `goodput`?",
+        ),
+        (
+            "at-most = 9\nhalf-width = \"5%\"\ny = \"timeouts\"",
+            "unknown metric of a check",
+        ),
+        ("at-most = 9", "half-width"),
+        (
+            "at-most = 2000000\nhalf-width = \"5%\"",
+            "expected at most 1000000",
+        ),
+    ] {
+        is_refused("[quick]", &with(repeat), message);
+    }
+    is_refused(
+        "[quick]",
+        "[repeat]\nat-most = 9\nhalf-width = \"5%\"\n[quick]",
+        "needs checks",
+    );
+}

@@ -8,6 +8,7 @@ use super::style::{document, outdated_badge, size_badge, verdict_badge};
 use super::{figure, file_name};
 use crate::metric::meaning_of;
 use crate::plan::Statistic;
+use crate::results::WhyEnded;
 use crate::summary::{DrawnCell, Panel, PanelPoint, PanelSeries, ResultSummary, SeriesOrigin, Size};
 
 pub(super) fn page(summary: &ResultSummary, charts: &Charts) -> String {
@@ -29,6 +30,7 @@ pub(super) fn page(summary: &ResultSummary, charts: &Charts) -> String {
         }
         (checks(summary))
         (worst_points(summary))
+        (repetitions(summary))
         @if !summary.cause.is_empty() {
             h2 { "Cause" }
             @for paragraph in paragraphs(&summary.cause) { p { (paragraph) } }
@@ -49,7 +51,7 @@ fn head(summary: &ResultSummary) -> Markup {
             div class="notice" {
                 p {
                     strong { "Quick size, not the size of the paper" }
-                    ": shorter runs, fewer points, " (repetitions(summary)) ". These results say nothing about the claim."
+                    ": shorter runs, fewer points, " (summary.repetitions_in_words()) ". These results say nothing about the claim."
                 }
             }
         }
@@ -90,23 +92,18 @@ fn paragraphs(text: &str) -> Vec<String> {
     text.trim().split("\n\n").map(paragraph).collect()
 }
 
-fn repetitions(summary: &ResultSummary) -> String {
-    match summary.seeds.len() {
-        1 => "one repetition".to_owned(),
-        count => format!("{count} repetitions"),
-    }
-}
-
 /// Caption: what markers and bars show.
 fn caption(summary: &ResultSummary, panel: &Panel) -> String {
     let marks = match (summary.seeds.len(), summary.statistic) {
         _ if !summary.cells.is_empty() => "Cumulative distribution over the drawn cells".to_owned(),
         (1, _) => "One repetition, so the spread is unknown".to_owned(),
-        (count, Statistic::Median) => {
-            format!("Median of {count} repetitions; bars from minimum to maximum")
+        (_, Statistic::Median) => {
+            let repetitions = summary.repetitions_in_words();
+            format!("Median of {repetitions}; bars from minimum to maximum")
         }
-        (count, Statistic::Mean) => {
-            format!("Mean of {count} repetitions; bars are 95 % confidence intervals")
+        (_, Statistic::Mean) => {
+            let repetitions = summary.repetitions_in_words();
+            format!("Mean of {repetitions}; bars are 95 % confidence intervals")
         }
     };
     let fewer = match has_fewer_values(summary, panel) {
@@ -120,7 +117,9 @@ fn caption(summary: &ResultSummary, panel: &Panel) -> String {
 
 fn has_fewer_values(summary: &ResultSummary, panel: &Panel) -> bool {
     let mut points = panel.series.iter().flat_map(|series| &series.points);
-    points.any(|point| (1..summary.seeds.len()).contains(&point.count))
+    let repetitions = summary.repetitions.iter().map(|cell| cell.count as usize);
+    let least = repetitions.min().unwrap_or(summary.seeds.len());
+    points.any(|point| (1..least).contains(&point.count))
 }
 
 /// Numbers the figures like their files.
@@ -262,6 +261,40 @@ fn worst_points(summary: &ResultSummary) -> Markup {
     }
 }
 
+/// How many repetitions each cell took under the plan's stop rule, and why they ended.
+fn repetitions(summary: &ResultSummary) -> Markup {
+    let cells = || summary.repetitions.iter();
+    let narrow = cells()
+        .filter(|cell| cell.ended == Some(WhyEnded::Narrow))
+        .count();
+    html! {
+        @if cells().next().is_some() {
+            h2 { "Repetitions" }
+            p {
+                "Repeated until the intervals of the checks were narrow enough, which they became in "
+                (narrow) " of " (cells().count()) " cells. The width is half of the widest interval, relative to its value."
+            }
+            details {
+                summary { "Repetitions of each cell" }
+                div class="scroll" {
+                    table {
+                        tr { th { "cell" } th class="n" { "repetitions" } th { "ended" } th class="n" { "width" } th { "widest" } }
+                        @for cell in cells() {
+                            tr {
+                                th { (cell.cell.join(", ")) }
+                                td class="n" { (cell.count) }
+                                td { (cell.ended.map_or_else(|| "not ended".to_owned(), |why| why.to_string())) }
+                                td class="n" { (cell.half_width.map_or_else(|| "–".to_owned(), |half| format!("{:.1} %", half * 100.0))) }
+                                td { (cell.widest) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn in_one_line(cell: &DrawnCell) -> String {
     let parts: Vec<String> = cell
         .drawn
@@ -345,7 +378,7 @@ fn runs(summary: &ResultSummary) -> Markup {
         h2 { "Runs" }
         table {
             tr { th { "program" } td { "anabranch " (summary.version) } }
-            tr { th { "runs" } td { (summary.runs) ", " (repetitions(summary)) ", seeds " (seeds.join(", ")) } }
+            tr { th { "runs" } td { (summary.runs) ", " (summary.repetitions_in_words()) ", seeds " (seeds.join(", ")) } }
             tr { th { "size" } td { @if summary.size == Size::Full { "full" } @else { "quick" } } }
             @for (name, value) in &summary.environment { tr { th { (name) } td { (value) } } }
             tr { th { "plan" } td { "digest " code { (summary.digest) } ", without titles and claims" } }

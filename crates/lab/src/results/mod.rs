@@ -4,6 +4,7 @@ mod compare;
 mod csv;
 mod parquet;
 mod read;
+mod repetitions;
 mod series;
 mod table;
 pub mod tables;
@@ -12,10 +13,12 @@ mod write;
 use std::sync::Arc;
 
 pub use compare::{Comparison, Difference, OneSided, Sides, compare};
+pub(crate) use repetitions::next_round;
+pub use repetitions::{CellRepetitions, WhyEnded, repetitions};
 pub use series::{Series, SeriesPoint, SeriesSet};
 pub(crate) use series::{split, x_axis};
 pub use table::{Column, Table, Values};
-pub use write::{WriteError, write};
+pub use write::{WriteError, write, write_table};
 
 use crate::check::{Finding, Verdict};
 use crate::plan::{Plan, Point};

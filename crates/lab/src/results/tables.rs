@@ -193,6 +193,22 @@ pub fn cells(plan: &Plan) -> Table {
     table
 }
 
+/// One row for each cell, if the plan has a stop rule: its repetitions, and why they ended.
+#[must_use]
+pub fn repetitions(results: &Results<'_>) -> Table {
+    let cells = super::repetitions(results);
+    let mut table = Table::default();
+    table.words("cell", cells.iter().map(|cell| cell.cell.join(", ")));
+    table.whole("repetitions", cells.iter().map(|cell| whole(cell.count)));
+    table.words(
+        "ended",
+        cells.iter().map(|cell| cell.ended.map(|why| why.to_string())),
+    );
+    table.numbers("half-width", cells.iter().map(|cell| cell.half_width));
+    table.words("widest", cells.iter().map(|cell| cell.widest.clone()));
+    table
+}
+
 /// One row for each check.
 #[must_use]
 pub fn findings(results: &Results<'_>) -> Table {

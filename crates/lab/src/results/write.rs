@@ -31,6 +31,7 @@ pub enum WriteError {
 /// | `time-series.csv`, `.parquet` | the time series, if the plan asks for them |
 /// | `histograms.csv`, `.parquet` | the histograms, if the plan asks for them |
 /// | `cells.csv`, `.parquet` | the drawn cells, if the plan draws some |
+/// | `repetitions.csv`, `.parquet` | the repetitions of each cell, if the plan has a stop rule |
 /// | `checks.csv` | findings of the checks |
 /// | `settings.json` | each setting in full, by its digest |
 ///
@@ -44,6 +45,7 @@ pub fn write(results: &Results<'_>, folder: &Path) -> Result<(), WriteError> {
         ("time-series", tables::time_series(results)),
         ("histograms", tables::histograms(results)),
         ("cells", tables::cells(results.plan)),
+        ("repetitions", tables::repetitions(results)),
     ] {
         if table.rows() > 0 {
             both(folder, name, &table)?;
@@ -60,6 +62,21 @@ pub fn write(results: &Results<'_>, folder: &Path) -> Result<(), WriteError> {
     )?;
     put(folder, "settings.json", settings(results).as_bytes())?;
     Ok(())
+}
+
+/// Writes a table to `file`, which is replaced atomically: as CSV if its name ends so, otherwise as Parquet.
+///
+/// # Errors
+///
+/// [`WriteError`].
+pub fn write_table(table: &Table, file: &Path) -> Result<(), WriteError> {
+    let is_csv = file.extension().is_some_and(|ending| ending == "csv");
+    let bytes = match is_csv {
+        true => csv::csv(table).into_bytes(),
+        false => parquet(table)?,
+    };
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
+    Ok(crate::file::write(file, &bytes).map_err(named)?)
 }
 
 fn remove(file: &Path) -> io::Result<()> {

@@ -9,6 +9,7 @@ mod measure;
 mod objects;
 mod parallel;
 mod record;
+mod rounds;
 mod samples;
 mod scenario;
 mod silence;
@@ -29,6 +30,7 @@ pub(crate) use cache::setting_digest;
 pub use files::Files;
 pub use parallel::{Outcome, Progress, Runner};
 pub use record::{Bucket, Record, TimeSeriesRow};
+pub use rounds::{Repeated, Round};
 
 use crate::plan::{AppPlan, BackendPlan, End, Named, Point, Setting, TransportPlan};
 use files::Recording;

@@ -15,7 +15,7 @@ use crate::plan::{BackendPlan, Point};
 pub type Outcome = Result<Arc<Record>, RunError>;
 
 /// Progress of a runner.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Progress {
     /// Distinct points done.
     pub done: usize,
@@ -31,12 +31,27 @@ pub struct Progress {
     pub work: f64,
 }
 
+impl Progress {
+    /// The progress of both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            done: self.done + other.done,
+            all: self.all + other.all,
+            cached: self.cached + other.cached,
+            unstored: self.unstored + other.unstored,
+            work_done: self.work_done + other.work_done,
+            work: self.work + other.work,
+        }
+    }
+}
+
 /// Runs points.
 #[derive(Debug)]
 pub struct Runner<'a> {
     cache: &'a Cache,
     jobs: usize,
-    stop: &'a AtomicBool,
+    pub(super) stop: &'a AtomicBool,
     files: Files,
     own_policies: BTreeMap<String, OwnPolicies>,
 }

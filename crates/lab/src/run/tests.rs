@@ -1,6 +1,7 @@
 //! Tests of experiment runs. Are they reproducible, found again after an interruption, and complete?
 
 mod files;
+mod rounds;
 
 use std::collections::BTreeSet;
 use std::path::Path;

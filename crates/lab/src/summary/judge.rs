@@ -2,20 +2,29 @@
 
 use std::collections::BTreeSet;
 
-use super::panels::in_words;
 use super::{Panel, PanelPoint, PanelSeries, ResultSummary, SeriesOrigin};
 use crate::check::{self, Finding, Verdict};
 use crate::plan::{Check, Coordinate, Plan, Quantity};
 use crate::results::{Series, SeriesPoint, SeriesSet, split};
 use crate::stats::SampleStats;
 
-/// A place where a series was run: its name, the values on the other axes, x, and the label of x.
-type Place = (String, Vec<Coordinate>, f64, String);
+/// A place where a series was run.
+struct Place {
+    /// The series.
+    name: String,
+    /// The values on the other axes.
+    others: Vec<Coordinate>,
+    x: f64,
+    /// The value on the x axis as written in the plan.
+    label: String,
+    /// The number of its repetitions.
+    repetitions: usize,
+}
 
 impl ResultSummary {
     /// The summary with the findings of the checks of `plan`, which is the plan of its runs.
     pub(super) fn judged_by(self, plan: &Plan) -> Self {
-        let places = places(plan);
+        let places = self.places(plan);
         let series_of = |quantity: &Quantity| {
             let name = quantity.name();
             let mut panels = self.panels.iter().chain(&self.checked);
@@ -42,11 +51,43 @@ impl ResultSummary {
         }
     }
 
+    /// Whether the runs are at the places of `plan`, at all of them and at no others.
+    pub(super) fn has_places_of(&self, plan: &Plan) -> bool {
+        let places = self.places(plan);
+        let Some(panel) = self.panels.first() else {
+            return false;
+        };
+        let is_run =
+            |series: &&PanelSeries| matches!(series.origin, SeriesOrigin::Variant | SeriesOrigin::SinglePath);
+        let has = |place: &Place| {
+            let words: Vec<String> = place.others.iter().map(|other| plan.in_words(other)).collect();
+            let mut series = panel.series.iter().filter(is_run);
+            series.any(|series| {
+                series.name == place.name
+                    && series.coordinates == words
+                    && series.points.iter().any(|point| point.x == place.x)
+            })
+        };
+        let kept = panel
+            .series
+            .iter()
+            .filter(is_run)
+            .map(|series| series.points.len());
+        kept.sum::<usize>() == places.len() && places.iter().all(has)
+    }
+
     /// The series of a panel.
     fn series(&self, plan: &Plan, places: &[Place], panel: &Panel) -> SeriesSet {
         let mut all_series: Vec<Series> = Vec::new();
-        for (name, others, x, label) in places {
-            let words: Vec<String> = others.iter().map(|other| in_words(plan, other)).collect();
+        for place in places {
+            let Place {
+                name,
+                others,
+                x,
+                label,
+                repetitions,
+            } = place;
+            let words: Vec<String> = others.iter().map(|other| plan.in_words(other)).collect();
             let is_it = |series: &&PanelSeries| series.name == *name && series.coordinates == words;
             let kept = panel.series.iter().find(is_it);
             let point = kept.and_then(|series| series.points.iter().find(|point| point.x == *x));
@@ -58,12 +99,12 @@ impl ResultSummary {
                     all_series.len() - 1
                 });
             let series = &mut all_series[index];
-            if point.is_none_or(|point| point.count < self.seeds.len()) {
+            if point.is_none_or(|point| point.count < *repetitions) {
                 series.gaps.push((*x, label.clone()));
             }
             series
                 .points
-                .extend(point.map(|point| self.point(point, label.clone())));
+                .extend(point.map(|point| self.point(point, label.clone(), *repetitions)));
         }
         all_series.extend(self.references(plan, places, panel));
         for series in &mut all_series {
@@ -82,11 +123,11 @@ impl ResultSummary {
             |series: &&PanelSeries| matches!(series.origin, SeriesOrigin::Formula | SeriesOrigin::Paper);
         let others_of = |kept: &PanelSeries| {
             let words = |others: &Vec<Coordinate>| -> Vec<String> {
-                others.iter().map(|other| in_words(plan, other)).collect()
+                others.iter().map(|other| plan.in_words(other)).collect()
             };
             let mut places = places.iter();
-            let place = places.find(|(_, others, _, _)| words(others) == kept.coordinates);
-            place.map_or_else(Vec::new, |(_, others, _, _)| others.clone())
+            let place = places.find(|place| words(&place.others) == kept.coordinates);
+            place.map_or_else(Vec::new, |place| place.others.clone())
         };
         let series = |kept: &PanelSeries| Series {
             is_exact: true,
@@ -95,9 +136,9 @@ impl ResultSummary {
                 .iter()
                 .map(|point| {
                     let mut places = places.iter();
-                    let place = places.find(|(_, _, x, _)| *x == point.x);
-                    let label = place.map_or_else(|| point.x.to_string(), |place| place.3.clone());
-                    self.point(point, label)
+                    let place = places.find(|place| place.x == point.x);
+                    let label = place.map_or_else(|| point.x.to_string(), |place| place.label.clone());
+                    self.point(point, label, self.seeds.len())
                 })
                 .collect(),
             ..Series::new(&kept.name, others_of(kept))
@@ -105,9 +146,9 @@ impl ResultSummary {
         panel.series.iter().filter(is_exact).map(series).collect()
     }
 
-    fn point(&self, kept: &PanelPoint, label: String) -> SeriesPoint {
+    fn point(&self, kept: &PanelPoint, label: String, repetitions: usize) -> SeriesPoint {
         let known = SampleStats::of(&kept.values);
-        let is_complete = kept.values.len() == self.seeds.len();
+        let is_complete = kept.values.len() == repetitions;
         let by_seed = self.seeds.iter().copied().zip(kept.values.iter().copied());
         SeriesPoint {
             x: kept.x,
@@ -127,18 +168,25 @@ impl ResultSummary {
             },
         }
     }
-}
 
-/// All places of a plan, in the order of its points.
-fn places(plan: &Plan) -> Vec<Place> {
-    let mut known = BTreeSet::new();
-    let mut places = Vec::new();
-    for point in &plan.points {
-        let texts: Vec<&str> = point.coordinates.iter().map(|own| own.text.as_str()).collect();
-        if known.insert((point.series.as_str(), texts)) {
-            let (x, label, others) = split(plan, &point.coordinates);
-            places.push((point.series.clone(), others, x, label));
+    /// All places of a plan, in the order of its points.
+    fn places(&self, plan: &Plan) -> Vec<Place> {
+        let mut known = BTreeSet::new();
+        let mut places = Vec::new();
+        for point in &plan.points {
+            let texts: Vec<&str> = point.coordinates.iter().map(|own| own.text.as_str()).collect();
+            if known.insert((point.series.as_str(), texts)) {
+                let (x, label, others) = split(plan, &point.coordinates);
+                let cell: Vec<String> = point.coordinates.iter().map(|own| plan.in_words(own)).collect();
+                places.push(Place {
+                    name: point.series.clone(),
+                    others,
+                    x,
+                    label,
+                    repetitions: self.repetitions_at(&cell),
+                });
+            }
         }
+        places
     }
-    places
 }

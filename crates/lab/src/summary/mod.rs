@@ -19,7 +19,7 @@ pub use testbed::{ComparedPoint, TestbedComparison};
 
 use crate::check::{Finding, Verdict};
 use crate::plan::{FigureScale, Plan, Statistic};
-use crate::results::Results;
+use crate::results::{CellRepetitions, Results, repetitions};
 
 /// Result summary of an experiment.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
@@ -51,8 +51,11 @@ pub struct ResultSummary {
     pub changed_defaults: Vec<String>,
     /// Version of the program, with the commit if known.
     pub version: String,
-    /// The seeds; each point was run with every seed.
+    /// The seeds; each point was run with every seed, or with the first of them if the plan has a stop rule.
     pub seeds: Vec<u64>,
+    /// The repetitions of each cell, if the plan has a stop rule.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repetitions: Vec<CellRepetitions>,
     /// Number of runs.
     pub runs: usize,
     /// Number of failed runs.
@@ -229,6 +232,7 @@ impl ResultSummary {
             changed_defaults: Vec::new(),
             version: results.version.clone(),
             seeds,
+            repetitions: repetitions(results),
             runs: results.runs.len(),
             failed: results.failures().count(),
             verdict: results.verdict,
@@ -254,8 +258,8 @@ impl ResultSummary {
     }
 
     /// Compares the summary with the current plan, given in both sizes: sets `is_outdated` and `changed_defaults`, and judges the
-    /// results by the checks of the plan. Results of another plan and those with failed runs keep their findings. Summaries with
-    /// overrides are not compared.
+    /// results by the checks of the plan. Results with other points or series and those with failed runs keep their findings. Summaries
+    /// with overrides are not compared.
     #[must_use]
     pub fn compared_with_plan(self, full: &Plan, quick: &Plan) -> Self {
         if !self.changes.is_empty() {
@@ -270,8 +274,10 @@ impl ResultSummary {
             changed_defaults: self.settings.changed_defaults(&Settings::of(plan)),
             ..self
         };
-        // Results of another plan have its points and series. Which runs failed is not kept.
-        if compared.is_outdated || compared.failed > 0 {
+        // Results of an earlier version of the plan are judged if they have the same points and series; otherwise the checks are not
+        // about them. Which runs failed is not kept.
+        let is_about_others = compared.is_outdated && !compared.has_places_of(plan);
+        if is_about_others || compared.failed > 0 {
             compared
         } else {
             compared.judged_by(plan)
@@ -286,6 +292,23 @@ impl ResultSummary {
             plots: Vec::new(),
             ..self.clone()
         }
+    }
+
+    /// The number of repetitions of a point, such as `5 repetitions` or `5 to 40 repetitions`.
+    #[must_use]
+    pub fn repetitions_in_words(&self) -> String {
+        let counts = || self.repetitions.iter().map(|cell| cell.count);
+        match (counts().min(), counts().max(), self.seeds.len()) {
+            (Some(least), Some(most), _) if least < most => format!("{least} to {most} repetitions"),
+            (_, _, 1) => "one repetition".to_owned(),
+            (_, _, count) => format!("{count} repetitions"),
+        }
+    }
+
+    /// The number of repetitions at a place, by its values on the axes in words.
+    fn repetitions_at(&self, cell: &[String]) -> usize {
+        let found = self.repetitions.iter().find(|known| known.cell == cell);
+        found.map_or(self.seeds.len(), |known| known.count as usize)
     }
 
     /// File of its plan.

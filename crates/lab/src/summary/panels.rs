@@ -2,7 +2,7 @@
 
 use super::{Panel, PanelPoint, PanelSeries, SeriesOrigin, XAxis, rounded};
 use crate::metric::unit_of;
-use crate::plan::{Axis, Coordinate, Origin, Plan, Quantity, Statistic};
+use crate::plan::{Axis, Origin, Plan, Quantity, Statistic};
 use crate::results::{Results, Series, SeriesPoint, SeriesSet, x_axis};
 
 pub(super) fn of(results: &Results<'_>) -> (XAxis, Vec<Panel>) {
@@ -86,7 +86,7 @@ fn panel_series(plan: &Plan, series: &Series) -> PanelSeries {
     PanelSeries {
         name: series.name.clone(),
         origin,
-        coordinates: series.others.iter().map(|other| in_words(plan, other)).collect(),
+        coordinates: series.others.iter().map(|other| plan.in_words(other)).collect(),
         points: points.collect(),
     }
 }
@@ -112,14 +112,6 @@ fn panel_point(statistic: Statistic, point: &SeriesPoint, is_run: bool) -> Panel
             Vec::new()
         },
     }
-}
-
-/// A place on an axis, such as `delay 10 ms`.
-pub(super) fn in_words(plan: &Plan, coordinate: &Coordinate) -> String {
-    let axis = plan.axes.iter().find(|axis| axis.name == coordinate.axis);
-    let unit = axis.map_or("", |axis| &axis.unit);
-    let parts = [&coordinate.axis, &coordinate.text, unit];
-    parts.join(" ").trim_end().to_owned()
 }
 
 fn with_unit(name: &str, unit: &str) -> String {

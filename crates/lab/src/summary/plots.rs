@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::panels::in_words;
 use super::{Plot, PlotSeries, rounded};
 use crate::metric::{self, Metric};
 use crate::plan::{Plan, PlotKind, PlotPlan, Point};
@@ -44,7 +43,7 @@ fn time_series_plot(plan: &Plan, run: &Run<'_>, metric: &Metric, series: Vec<Plo
         .point
         .coordinates
         .iter()
-        .map(|own| in_words(plan, own))
+        .map(|own| plan.in_words(own))
         .collect();
     let words = [metric.meaning.to_owned()].into_iter().chain(place);
     let words = words.chain([format!("seed {}", run.point.seed)]);
@@ -156,11 +155,7 @@ fn cdf(results: &Results<'_>, plot: &PlotPlan) -> Plot {
         let Some(buckets) = run.record().and_then(|record| record.histograms.get(&plot.y)) else {
             continue;
         };
-        let place = run
-            .point
-            .coordinates
-            .iter()
-            .map(|own| in_words(results.plan, own));
+        let place = run.point.coordinates.iter().map(|own| results.plan.in_words(own));
         let name: Vec<String> = [run.point.series.clone()].into_iter().chain(place).collect();
         let name = name.join(", ");
         match all_series.iter_mut().find(|(known, _)| *known == name) {

@@ -323,6 +323,28 @@ fn findings_of_failed_runs_are_kept() {
 }
 
 #[test]
+fn results_of_an_earlier_version_are_judged_if_their_places_are_the_same() {
+    let as_run = summary();
+    let judged = |text: &str| {
+        let plan = Plan::read(Path::new("two.toml"), text, &PlanOptions::default()).unwrap();
+        let judged = as_run.clone().compared_with_plan(&plan, &plan);
+        assert!(judged.is_outdated, "the plan has changed since");
+        judged.findings[0].clone()
+    };
+    let strict = PLAN.replace("at-most = 1.0", "at-most = 0.2");
+    let clocks = strict.replace("[record]", "[clocks]\nphases = true\n\n[record]");
+    assert_eq!(judged(&clocks).verdict, Verdict::Contradicted);
+    let more = strict.replace("values = [10, 20]", "values = [10, 20, 30]");
+    assert_eq!(
+        judged(&more),
+        as_run.findings[0],
+        "the checks are about other points"
+    );
+    let fewer = strict.replace("values = [5, 50]", "values = [5]");
+    assert_eq!(judged(&fewer), as_run.findings[0]);
+}
+
+#[test]
 fn invalid_summary_is_refused_with_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("other.json");

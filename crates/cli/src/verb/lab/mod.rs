@@ -40,15 +40,24 @@ pub(crate) async fn run(verb: LabVerb) -> Result<(), Failure> {
 }
 
 fn load(plan: &Path, arguments: &PlanArguments) -> Result<Plan, Failure> {
+    let read = |changes| {
+        let options = PlanOptions {
+            quick: arguments.quick,
+            changes,
+        };
+        Plan::load(plan, &options).map_err(Failure::usage)
+    };
     let mut changes = arguments.set.clone();
     if !arguments.cell.is_empty() {
+        if read(changes.clone())?.cells.is_empty() {
+            return Err(Failure::Usage(format!(
+                "{} draws no cells, of which --cell could select some; it works with plans that have a table `[draw]`",
+                plan.display()
+            )));
+        }
         changes.push(format!("draw.only={:?}", arguments.cell));
     }
-    let options = PlanOptions {
-        quick: arguments.quick,
-        changes,
-    };
-    Plan::load(plan, &options).map_err(Failure::usage)
+    read(changes)
 }
 
 /// Loads a plan in full and in quick size.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anabranch_lab::run::Progress;
+use anabranch_lab::run::{Progress, Round};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use super::text::print_json;
@@ -49,26 +49,35 @@ impl ProgressReport {
         }
     }
 
-    /// Reports the progress of plan number `number`.
-    pub(super) fn show(&self, number: usize, progress: Progress) {
+    /// Reports the progress of plan number `number`, in this round of its repetitions.
+    pub(super) fn show(&self, number: usize, progress: Progress, round: Option<Round>) {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         plans[number].1 = progress;
         if self.is_json {
             // A closed pipe must not end the runs: the results are written to files.
-            let _ = print_json(&serde_json::json!({
+            let mut object = serde_json::json!({
                 "event": "lab-progress",
                 "plan": plans[number].0,
                 "done": progress.done, "all": progress.all, "cached": progress.cached,
-            }));
+            });
+            if let Some(round) = round {
+                object["round"] = round.number.into();
+                object["open_cells"] = round.cells.into();
+            }
+            let _ = print_json(&object);
         }
         let all: usize = plans.iter().map(|(_, progress)| progress.all).sum();
         let done: usize = plans.iter().map(|(_, progress)| progress.done).sum();
-        let message = self.message(number, &plans);
+        let message = self.message(number, &plans) + &in_words(round);
         if let Some(lines) = &self.lines {
             let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
             if lines.is_due(Instant::now()) {
                 remark(format_args!("{done} of {all} runs  {message}"));
             }
+        }
+        if self.bar.is_finished() && done < all {
+            // A further round.
+            self.bar.reset();
         }
         self.bar.set_length(all as u64);
         self.bar.set_position(done as u64);
@@ -107,6 +116,14 @@ impl ProgressReport {
             "{name}{} left",
             HumanDuration(Duration::from_secs_f64(left.max(0.0)))
         )
+    }
+}
+
+/// The round, unless it is the first, which runs all cells.
+fn in_words(round: Option<Round>) -> String {
+    match round {
+        Some(Round { number: 2.., cells }) => format!("  {cells} cells repeated"),
+        _ => String::new(),
     }
 }
 

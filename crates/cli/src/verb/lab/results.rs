@@ -1,10 +1,11 @@
 //! Printing of results: tables and verdicts as text, or JSON objects.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anabranch_lab::check::Verdict;
 use anabranch_lab::metric::unit_of;
-use anabranch_lab::results::{Results, Run, Series, SeriesSet};
+use anabranch_lab::results::{Results, Run, Series, SeriesSet, repetitions};
 
 use super::text::{columns, print_json};
 use crate::failure::Failure;
@@ -57,6 +58,11 @@ pub(super) fn print_objects(results: &Results<'_>, written: Option<(&Path, &Path
         object["event"] = "finding".into();
         print_json(&object)?;
     }
+    for cell in repetitions(results) {
+        let mut object = serde_json::json!(cell);
+        object["event"] = "repetitions".into();
+        print_json(&object)?;
+    }
     print_json(&serde_json::json!({
         "event": "experiment-done",
         "plan": results.plan.name,
@@ -99,10 +105,40 @@ fn text(results: &Results<'_>) -> String {
             finding.found
         );
     }
+    text += &repeated(results);
     if let Some(verdict) = results.verdict {
         text += &format!("\nThe claim is {}.\n", verdict_text(verdict));
     }
     text
+}
+
+/// How many repetitions the cells took under a stop rule, and why they ended.
+fn repeated(results: &Results<'_>) -> String {
+    let mut by_reason: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for cell in repetitions(results) {
+        let why = cell
+            .ended
+            .map_or_else(|| "not ended".to_owned(), |why| why.to_string());
+        by_reason.entry(why).or_default().push(cell.count);
+    }
+    let line = |(why, counts): (&String, &Vec<u64>)| {
+        let (least, most) = (
+            counts.iter().min().unwrap_or(&0),
+            counts.iter().max().unwrap_or(&0),
+        );
+        let range = if least == most {
+            least.to_string()
+        } else {
+            format!("{least} to {most}")
+        };
+        format!("{range} repetitions in {} cells: {why}\n", counts.len())
+    };
+    let lines: String = by_reason.iter().map(line).collect();
+    if lines.is_empty() {
+        lines
+    } else {
+        format!("\n{lines}")
+    }
 }
 
 /// A line for each failed run.

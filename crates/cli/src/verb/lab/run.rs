@@ -9,7 +9,7 @@ use anabranch_lab::Plan;
 use anabranch_lab::plan::{BackendPlan, TransportPlan};
 use anabranch_lab::report;
 use anabranch_lab::results::{Results, write};
-use anabranch_lab::run::{Cache, Files, Outcome, Runner};
+use anabranch_lab::run::{Cache, Files, Outcome, Repeated, Runner};
 use anabranch_lab::summary::{ResultSummary, Size};
 
 use super::on::Cluster;
@@ -31,6 +31,7 @@ pub(super) async fn run(arguments: LabRunArguments, interrupt: &mut Interrupt) -
         let text = "--out, --events and --capture need a single plan; run the plans one by one";
         return Err(Failure::usage(text));
     }
+    check_repetitions(&plans, &arguments)?;
     check_files(&plans, &arguments)?;
     check_folders(&plans, &arguments)?;
     for plan in &plans {
@@ -49,6 +50,19 @@ pub(super) async fn run(arguments: LabRunArguments, interrupt: &mut Interrupt) -
     match result? {
         0 => Ok(()),
         count => Err(Failure::Work(format!("{count} runs failed"))),
+    }
+}
+
+/// Refuses plans with a stop rule on a cluster, whose workers get all runs at once.
+fn check_repetitions(plans: &[Arc<Plan>], arguments: &LabRunArguments) -> Result<(), Failure> {
+    let repeated = plans.iter().find(|plan| plan.repeat.is_some());
+    match repeated.filter(|_| arguments.on.is_some()) {
+        Some(plan) => Err(Failure::Usage(format!(
+            "{}: `[repeat]` decides after each round what to run next, which --on does not support; run it without --on, or \
+             with a fixed number of `repetitions`",
+            plan.file.display()
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -147,8 +161,8 @@ impl Context {
     ) -> Result<usize, Failure> {
         let mut failed = 0;
         for (number, plan) in plans.iter().enumerate() {
-            let outcomes = self.outcomes(number, plan, interrupt).await?;
-            failed += conclude(plan, outcomes, arguments, plans.len() > 1)?;
+            let done = self.outcomes(number, plan, interrupt).await?;
+            failed += conclude(&done.plan, done.outcomes, arguments, plans.len() > 1)?;
         }
         Ok(failed)
     }
@@ -158,16 +172,23 @@ impl Context {
         number: usize,
         plan: &Arc<Plan>,
         interrupt: &mut Interrupt,
-    ) -> Result<Vec<Outcome>, Failure> {
+    ) -> Result<Repeated, Failure> {
         let work = {
             let (plan, stop) = (Arc::clone(plan), Arc::clone(&self.stop));
             let (cache, jobs, progress) = (self.cache.clone(), self.jobs, Arc::clone(&self.progress));
             let (files, cluster) = (self.files.clone(), self.cluster.clone());
             move || match cluster {
-                Some(cluster) => cluster.run(&plan, &|state| progress.show(number, state)),
+                Some(cluster) => {
+                    let outcomes = cluster.run(&plan, &|state| progress.show(number, state, None))?;
+                    Ok(Repeated {
+                        plan: Plan::clone(&plan),
+                        outcomes,
+                    })
+                }
                 None => {
                     let runner = Runner::new(&cache, jobs, &stop).recording(files);
-                    Ok(runner.run(&plan.points, &|state| progress.show(number, state)))
+                    let watch = |state, round| progress.show(number, state, Some(round));
+                    Ok(runner.run_plan(&plan, &watch))
                 }
             }
         };

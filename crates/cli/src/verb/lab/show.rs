@@ -53,8 +53,12 @@ pub(super) fn run(arguments: &LabShowArguments) -> Result<(), Failure> {
     } else {
         cells(&plan)
     };
+    let until = plan.repeat.as_ref().map_or_else(String::new, |repeat| {
+        let (most, half) = (repeat.at_most, repeat.half_width * 100.0);
+        format!(", and up to {most} until the intervals of the checks are within {half} % of their values")
+    });
     print(format!(
-        "{} ({})\n{}\n\n{listed}\n{} runs; {seeds} seeds for each point\n",
+        "{} ({})\n{}\n\n{listed}\n{} runs; {seeds} seeds for each point{until}\n",
         plan.title,
         plan.source,
         plan.claim.trim(),
@@ -62,13 +66,15 @@ pub(super) fn run(arguments: &LabShowArguments) -> Result<(), Failure> {
     ))
 }
 
-/// The drawn cells, with a row for each of their paths, and the names of the series that are run over them.
+/// The drawn cells and the names of the series that are run over them. If something is drawn for each path, each has a row.
 fn cells(plan: &Plan) -> String {
     let all = || plan.cells.iter().flat_map(|cell| &cell.drawn);
     let of_cell = names(all().filter(|drawn| drawn.path.is_none()));
     let of_path = names(all().filter(|drawn| drawn.path.is_some()));
     let words = |text: &str| [text.to_owned()].into_iter();
-    let head = words("cell").chain(of_cell.clone()).chain(words("path"));
+    let has_rows = !of_path.is_empty();
+    let last = if has_rows { "path" } else { "paths" };
+    let head = words("cell").chain(of_cell.clone()).chain(words(last));
     let mut rows: Vec<Vec<String>> = vec![head.chain(of_path.clone()).collect()];
     for cell in &plan.cells {
         let value = |name: &String, path: Option<&String>| {
@@ -76,6 +82,11 @@ fn cells(plan: &Plan) -> String {
             let found = drawn.find(|drawn| drawn.name == *name && drawn.path.as_ref() == path);
             found.and_then(|drawn| drawn.value.clone()).unwrap_or_default()
         };
+        if !has_rows {
+            let own = words(&cell.number.to_string()).chain(of_cell.iter().map(|name| value(name, None)));
+            rows.push(own.chain(words(&cell.paths.join(", "))).collect());
+            continue;
+        }
         for (index, path) in cell.paths.iter().enumerate() {
             // What belongs to the whole cell stands in its first row.
             let own = words(&cell.number.to_string()).chain(of_cell.iter().map(|name| value(name, None)));
