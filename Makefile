@@ -231,11 +231,14 @@ doc: ## build the API documentation; warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib --no-deps --quiet
 
 .PHONY: docs
-docs: ## generate docs/policies.md, docs/claims.md, docs/plan.schema.json and docs/conformance.md
+docs: ## generate docs/policies.md, docs/claims.md with its counts in README.md, docs/plan.schema.json and docs/conformance.md
 	$(CARGO) run --quiet $(PROFILE) --package anabranch-cli --bin anabranch -- policies --markdown > docs/policies.md.new
 	mv docs/policies.md.new docs/policies.md
 	$(CARGO) run --quiet $(PROFILE) --package anabranch-cli --bin anabranch -- lab claims > docs/claims.md.new
 	mv docs/claims.md.new docs/claims.md
+	sed -n '/^<!-- counts -->$$/,/^<!-- .counts -->$$/{//!p}' docs/claims.md > README.md.counts
+	sed -i -e '/^<!-- counts -->$$/,/^<!-- .counts -->$$/{//!d}' -e '/^<!-- counts -->$$/r README.md.counts' README.md
+	rm README.md.counts
 	$(CARGO) run --quiet $(PROFILE) --package anabranch-cli --bin anabranch -- lab schema > docs/plan.schema.json.new
 	mv docs/plan.schema.json.new docs/plan.schema.json
 	$(CARGO) xtask conformance --markdown

@@ -22,8 +22,9 @@ use clap_complete::Shell;
 
 pub(crate) use dashboard::DashboardArguments;
 pub(crate) use lab::{
-    LabArguments, LabClaimsArguments, LabCompareArguments, LabListArguments, LabReportArguments,
-    LabRunArguments, LabShowArguments, LabTraceArguments, LabVerb, ModelArgument, PlanArguments,
+    LabArguments, LabClaimsArguments, LabCompareArguments, LabExportArguments, LabListArguments,
+    LabReportArguments, LabRunArguments, LabShowArguments, LabTraceArguments, LabVerb, ModelArgument,
+    PlanArguments,
 };
 
 #[cfg(target_os = "linux")]

@@ -81,6 +81,16 @@ Example:
 
 Exit codes: 0 printed, 1 cannot write, 2 a plan or a result summary cannot be read.";
 
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  anabranch lab export
+          writes target/lab/kept.parquet; in Python: polars.read_parquet(\"target/lab/kept.parquet\")
+  anabranch lab export experiments --out kept.csv
+
+A row is the value of a metric in one run, with its plan, series, coordinates and seed, the verdict on the claim, and the program's
+commit. Results without the values of their runs have one row for each point, without seed, with mean or median and its range.
+Exit codes: 0 written, 1 cannot write, 2 a plan or a result summary cannot be read, or there is none.";
+
 /// Arguments of `lab`.
 #[derive(Args, Debug)]
 pub(crate) struct LabArguments {
@@ -112,6 +122,9 @@ pub(crate) enum LabVerb {
     /// Print the verdicts on all claims as Markdown: docs/claims.md
     #[command(after_help = CLAIMS_EXAMPLES)]
     Claims(LabClaimsArguments),
+    /// Write the values of all kept results into one Parquet or CSV file
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export(LabExportArguments),
     /// Print the JSON schema of plans, for editors: docs/plan.schema.json
     #[command(
         after_help = "Examples:\n  anabranch lab schema > plan.schema.json\n          then begin a plan with: #:schema plan.schema.json\n\n\
@@ -128,7 +141,7 @@ impl LabVerb {
             Self::Show(arguments) => Output::of(arguments.output.is_json()),
             Self::Compare(arguments) => Output::of(arguments.output.is_json()),
             Self::Report(arguments) => arguments.output,
-            Self::Trace(_) | Self::Claims(_) | Self::Schema => Output::of(false),
+            Self::Trace(_) | Self::Claims(_) | Self::Export(_) | Self::Schema => Output::of(false),
         }
     }
 }
@@ -309,4 +322,16 @@ pub(crate) struct LabClaimsArguments {
     /// Folder with plans; it contains `results` (result summaries) and `tested` (claims shown by tests)
     #[arg(value_name = "DIR", default_value = "experiments")]
     pub(crate) folder: PathBuf,
+}
+
+/// Arguments of `lab export`.
+#[derive(Args, Debug)]
+pub(crate) struct LabExportArguments {
+    /// Folder with plans; it contains `results` (result summaries)
+    #[arg(value_name = "DIR", default_value = "experiments")]
+    pub(crate) folder: PathBuf,
+
+    /// The file to write; CSV if its name ends so, otherwise Parquet
+    #[arg(long, value_name = "FILE", default_value = "target/lab/kept.parquet")]
+    pub(crate) out: PathBuf,
 }

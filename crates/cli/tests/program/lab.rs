@@ -303,6 +303,49 @@ fn show_lists_the_runs() {
 }
 
 #[test]
+fn kept_results_are_exported_with_seed_verdict_and_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(&folder, PLAN);
+    let [cache, out, kept, table] =
+        ["cache", "out", "results", "new/kept.csv"].map(|name| inside(&folder, name));
+    let experiments = folder.path().to_str().unwrap();
+    let nothing = run(&["lab", "export", experiments, "--out", &table]);
+    assert_eq!(nothing.status.code(), Some(2), "nothing is kept: {nothing:?}");
+    let ran = run(&[
+        "lab", "run", &plan, "--quiet", "--cache", &cache, "--out", &out, "--keep", &kept,
+    ]);
+    assert!(ran.status.success(), "{ran:?}");
+    let written = run(&["lab", "export", experiments, "--out", &table]);
+    assert!(written.status.success(), "{written:?}");
+    let text = std::fs::read_to_string(&table).unwrap();
+    let mut lines = text.lines();
+    let head = lines.next().unwrap();
+    for column in [
+        "plan",
+        "verdict",
+        "commit",
+        "series",
+        "coordinates",
+        "seed",
+        "value",
+    ] {
+        assert!(head.split(',').any(|name| name == column), "{head}");
+    }
+    let first = lines.next().unwrap();
+    assert!(
+        first.starts_with("small,") && first.contains(",both,variant,"),
+        "{first}"
+    );
+    let parquet = inside(&folder, "kept.parquet");
+    assert!(
+        run(&["lab", "export", experiments, "--out", &parquet])
+            .status
+            .success()
+    );
+    assert!(std::fs::read(&parquet).unwrap().starts_with(b"PAR1"));
+}
+
+#[test]
 fn claims_page_is_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let experiments = root.join("experiments");
@@ -312,6 +355,15 @@ fn claims_page_is_up_to_date() {
     assert!(
         page == String::from_utf8(output.stdout).unwrap(),
         "docs/claims.md is out of date: run `make docs`"
+    );
+    let counts = |text: &str| {
+        let (_, rest) = text.split_once("<!-- counts -->").unwrap();
+        rest.split_once("<!-- /counts -->").unwrap().0.to_owned()
+    };
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    assert!(
+        counts(&readme) == counts(&page),
+        "the counts in README.md are out of date: run `make docs`"
     );
     for kept in files(&experiments.join("results")) {
         let name = kept.file_name().unwrap().to_str().unwrap();

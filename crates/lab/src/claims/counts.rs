@@ -1,7 +1,7 @@
 //! Table of counts: how many statements of each paper, of our readings and of our own have which verdict?
 
 use core::fmt::Write as _;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Claim, Entry, escaped};
 use crate::check::Verdict;
@@ -18,6 +18,10 @@ struct Counts {
 }
 
 impl Counts {
+    const fn all(&self) -> usize {
+        self.reproduced + self.partly + self.contradicted + self.undecided + self.not_measured
+    }
+
     const fn add(&mut self, verdict: Verdict) {
         let count = match verdict {
             Verdict::Reproduced => &mut self.reproduced,
@@ -30,8 +34,46 @@ impl Counts {
     }
 }
 
-/// The table, with a row for each source and whose statement it is.
-pub(super) fn table(entries: &[Entry]) -> String {
+/// What `make docs` copies into README.md stands between these lines.
+const MARKS: [&str; 2] = ["<!-- counts -->\n", "<!-- /counts -->\n"];
+
+/// The table with a row for each source, and three numbers in it: reproduced ones of the paper's statements, of our readings and of our
+/// own statements.
+pub(super) fn by_paper(entries: &[Entry]) -> String {
+    let rows = rows(entries);
+    let sources: BTreeSet<&str> = rows.keys().map(|(_, source)| *source).collect();
+    let mut table = "\
+        | source | the paper's statements | our readings | our own statements |\n\
+        |---|---|---|---|\n"
+        .to_owned();
+    for source in sources {
+        let cell = |statement| {
+            let counts = rows.get(&(statement, source));
+            counts.map_or_else(
+                || "–".to_owned(),
+                |counts| format!("{} of {}", counts.reproduced, counts.all()),
+            )
+        };
+        let cells = [Statement::Paper, Statement::OurReading, Statement::OurOwn].map(cell);
+        // Writing into a string cannot fail.
+        let _ = writeln!(table, "| {} | {} |", escaped(source), cells.join(" | "));
+    }
+    let is_outdated = |entry: &&Entry| match entry {
+        Entry::Measured(claim) => claim.summary.as_ref().is_some_and(|summary| summary.is_outdated),
+        Entry::Tested(_) => false,
+    };
+    let outdated = match entries.iter().filter(is_outdated).count() {
+        0 => String::new(),
+        count => format!(
+            "\nThe plans of {count} of {} experiments have changed since they were measured.\n",
+            entries.len()
+        ),
+    };
+    let [begin, end] = MARKS;
+    format!("{begin}{table}{outdated}{end}")
+}
+
+fn rows(entries: &[Entry]) -> BTreeMap<(Statement, &str), Counts> {
     let mut rows: BTreeMap<(Statement, &str), Counts> = BTreeMap::new();
     for entry in entries {
         for (statement, verdict) in verdicts(entry) {
@@ -40,6 +82,12 @@ pub(super) fn table(entries: &[Entry]) -> String {
                 .add(verdict);
         }
     }
+    rows
+}
+
+/// The table by verdict, with a row for each source and whose statement it is.
+pub(super) fn table(entries: &[Entry]) -> String {
+    let rows = rows(entries);
     let mut table =
         "| checks of | source | reproduced | partly | contradicted | undecided | not measured |\n\
                      |---|---|---|---|---|---|---|\n"

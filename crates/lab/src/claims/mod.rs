@@ -1,10 +1,12 @@
 //! Page of claims (docs/claims.md): verdicts from plans, kept result summaries, and tests.
 
 mod counts;
+mod dataset;
 mod tested;
 
 use core::fmt::Write as _;
 
+pub use dataset::dataset;
 pub use tested::{Shown, Tested};
 
 use crate::check::{Finding, Verdict};
@@ -143,12 +145,20 @@ A number stands before its interval, as `1.104 [1.101, 1.107] at 80`: the mean, 
 without the values of their runs show medians where their figure does, and have wider intervals that contain those of the
 runs ([ADR 0164](adr/0164-verdicts-from-confidence-intervals.md)).
 
+*The plan has changed since* marks results of an earlier version of the plan. If that has the same points, the checks of today
+judge them; otherwise they have the verdict of then.
+
 Rows of **quick** size come from shorter runs over fewer points than in the paper: they show that an experiment runs, and are not a
 result. Claims that are worked examples or properties are not measured: tests assert them.
 
 ## Counts
 
-Checks by verdict. What papers state, what follows from them in our reading, and what we state ourselves are counted apart.
+Reproduced checks of all. What papers state, what follows from them in our reading, and what we state ourselves are counted apart.
+
+";
+
+const HEAD_OF_VERDICTS: &str = "
+All of them by verdict:
 
 ";
 
@@ -156,6 +166,8 @@ Checks by verdict. What papers state, what follows from them in our reading, and
 #[must_use]
 pub fn markdown(entries: &[Entry]) -> String {
     let mut page = HEAD.to_owned();
+    page += &counts::by_paper(entries);
+    page += HEAD_OF_VERDICTS;
     page += &counts::table(entries);
     page += "\n## Experiments\n\n| experiment | source | verdict | size |\n|---|---|---|---|\n";
     for entry in entries {
@@ -317,6 +329,7 @@ test = "sums"
         for part in [
             "| [two](#two-two-paths) |  | reproduced | full |",
             "| at most the ideal | ≤ 1 | from 0.400 \\[0.229, 0.571\\] at 20, delay 5 to 0.600 \\[0.344, 0.856\\] at 10, delay 50 | reproduced |",
+            "|  | 1 of 1 | – | – |",
             "| the paper's statements |  | 1 | 0 | 0 | 0 | 0 |",
             "anabranch lab run experiments/two.toml",
             "Why: nothing to add",

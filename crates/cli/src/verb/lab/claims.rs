@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use anabranch_lab::claims::{Claim, Entry, Tested, markdown};
+use anabranch_lab::claims::{Claim, Entry, Tested, dataset, markdown};
+use anabranch_lab::results::write_table;
 use anabranch_lab::summary::ResultSummary;
 
-use crate::arguments::LabClaimsArguments;
+use crate::arguments::{LabClaimsArguments, LabExportArguments};
 use crate::failure::Failure;
 use crate::output::print;
 
@@ -13,14 +14,35 @@ use crate::output::print;
 const TESTED: &str = "tested";
 
 pub(super) fn run(arguments: &LabClaimsArguments) -> Result<(), Failure> {
-    let mut files = super::plans(&arguments.folder)?;
-    let tested = arguments.folder.join(TESTED);
+    print(markdown(&entries(&arguments.folder)?))
+}
+
+/// `anabranch lab export`: writes the values of all kept results into one table.
+pub(super) fn export(arguments: &LabExportArguments) -> Result<(), Failure> {
+    let table = dataset(&entries(&arguments.folder)?);
+    if table.rows() == 0 {
+        let folder = arguments.folder.display();
+        return Err(Failure::Usage(format!(
+            "{folder} has no kept results; `anabranch lab run --keep {folder}/results` keeps some"
+        )));
+    }
+    write_table(&table, &arguments.out).map_err(Failure::work)?;
+    print(format!(
+        "{} values in {}\n",
+        table.rows(),
+        arguments.out.display()
+    ))
+}
+
+/// The claims of a folder, measured ones and those shown by tests.
+fn entries(folder: &Path) -> Result<Vec<Entry>, Failure> {
+    let mut files = super::plans(folder)?;
+    let tested = folder.join(TESTED);
     if tested.is_dir() {
         files.extend(super::plans(&tested)?);
     }
     super::sort(&mut files);
-    let entries = files.iter().map(|file| entry(file));
-    print(markdown(&entries.collect::<Result<Vec<_>, _>>()?))
+    files.iter().map(|file| entry(file)).collect()
 }
 
 fn entry(file: &Path) -> Result<Entry, Failure> {

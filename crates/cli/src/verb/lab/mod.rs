@@ -1,4 +1,4 @@
-//! `anabranch lab`: lists, shows, runs, compares and reports experiments.
+//! `anabranch lab`: lists, shows, runs, compares, reports and exports experiments.
 
 mod claims;
 mod compare;
@@ -35,6 +35,7 @@ pub(crate) async fn run(verb: LabVerb) -> Result<(), Failure> {
         LabVerb::Report(arguments) => report::run(&arguments),
         LabVerb::Trace(arguments) => trace::run(&arguments),
         LabVerb::Claims(arguments) => claims::run(&arguments),
+        LabVerb::Export(arguments) => claims::export(&arguments),
         LabVerb::Schema => print(plan_schema()),
     }
 }
