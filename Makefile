@@ -172,6 +172,11 @@ bench-sockets: setup ## measure iperf3 over the sockets library on the loopback 
 	$(BUILD_SOCKETS)
 	scripts/bench-sockets $(if $(filter file,$(origin S)),10,$(S))
 
+.PHONY: validate
+validate: ## compare the simulator with closed forms and published rules, write docs/validation.md; takes some minutes
+	$(CARGO) run --release --quiet --package anabranch-lab --example validate > target/validation.md
+	mv target/validation.md docs/validation.md
+
 .PHONY: bench-ns3
 bench-ns3: ## compare simulated packets per second with ns-3 (needs libns3-dev)
 	@scripts/bench-ns3
