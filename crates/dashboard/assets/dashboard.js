@@ -22,6 +22,7 @@ const STATES = {
 
 const LIMITS = {
   "state": "its state",
+  "rests": "a path of smaller cost that works",
   "idle": "nothing waits to be sent",
   "peer-window": "the peer's receive window",
   "cwnd": "its congestion window",
@@ -121,23 +122,33 @@ function drawPath(path, place) {
     share.append(element("div"));
     const facts = element("dl");
     for (const [name, key] of FACTS) {
-      const value = element("dd", key === "limit" ? "wide" : "");
+      const value = element("dd", WIDE.includes(key) ? "wide" : "");
       value.dataset.fact = key;
       facts.append(element("dt", "", name), value);
     }
     card.append(head, element("div", "where"), share, facts);
     place.append(card);
   }
-  drawState(card, path.state, path.primary);
+  drawState(card, path.state, path.primary, path.resting);
   card.querySelector(".where").textContent = `${path.local} → ${path.remote}`;
   card.querySelector(".share div").style.width = `${path.share * 100}%`;
   card.querySelector(".share").title = `carries ${percent(path.share)}`;
   for (const [, key, text] of FACTS) card.querySelector(`[data-fact="${key}"]`).textContent = text(path);
 }
 
-function drawState(card, state, primary) {
+function drawState(card, state, primary, resting) {
   card.dataset.state = state;
-  card.querySelector(".state").textContent = (STATES[state] || state) + (primary ? ", primary" : "");
+  const words = [STATES[state] || state];
+  if (resting) words.push("rests");
+  if (primary) words.push("primary");
+  card.querySelector(".state").textContent = words.join(", ");
+}
+
+// How a path is to be used, by the file of a tunnel or the peer.
+function use(path) {
+  const words = path.cost === 255 ? ["backup"] : path.cost ? [`cost ${path.cost}`] : [];
+  if (path.cap_bit_s !== null) words.push(`at most ${rate(path.cap_bit_s)}`);
+  return words.join(", ") || "as any other";
 }
 
 const FACTS = [
@@ -151,8 +162,11 @@ const FACTS = [
   ["share", "share", (path) => percent(path.share)],
   ["sent", "sent_bytes", (path) => bytes(path.sent_bytes + path.retransmitted_bytes)],
   ["received", "received_bytes", (path) => bytes(path.received_bytes)],
+  ["use", "use", use],
   ["limited by", "limit", (path) => LIMITS[path.limit] || path.limit],
 ];
+
+const WIDE = ["use", "limit"];
 
 function drawNow() {
   const transfer = view.transfers.get(view.shown);
@@ -178,7 +192,7 @@ function drawNow() {
   for (const path of sample.paths) drawPath(path, place);
   for (const card of place.children) {
     const known = sample.paths.some((path) => String(path.path) === card.dataset.path);
-    if (!known) drawState(card, "removed", false);
+    if (!known) drawState(card, "removed", false, false);
   }
 }
 
@@ -262,7 +276,7 @@ function note(entry) {
   // A change of a path is shown before the next sample.
   if (entry.path && entry.transfer === view.shown && entry.path[1] in STATES) {
     const card = $("paths").querySelector(`[data-path="${entry.path[0]}"]`);
-    if (card) drawState(card, entry.path[1], false);
+    if (card) drawState(card, entry.path[1], false, false);
   }
 }
 

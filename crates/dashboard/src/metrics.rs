@@ -87,6 +87,24 @@ const METRICS: &[Metric] = &[
         help: "1 if the path is active, 0 if it is not verified or does not answer.",
         series: &[("", |path| Some(u8::from(path.state == "active").into()))],
     },
+    Metric {
+        name: "anabranch_path_resting",
+        kind: "gauge",
+        help: "1 if the path carries nothing because one of smaller cost is active.",
+        series: &[("", |path| Some(u8::from(path.resting).into()))],
+    },
+    Metric {
+        name: "anabranch_path_cost",
+        kind: "gauge",
+        help: "Cost of the path, 0 unless set, 255 for a backup.",
+        series: &[("", |path| Some(path.cost.into()))],
+    },
+    Metric {
+        name: "anabranch_path_cap_bytes_per_second",
+        kind: "gauge",
+        help: "What the path may carry in each direction, if it has a cap.",
+        series: &[("", |path| path.cap_bit_s.map(|cap| cap as f64 / 8.0))],
+    },
 ];
 
 /// All metrics of the associations of the moment.

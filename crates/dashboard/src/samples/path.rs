@@ -21,6 +21,12 @@ pub(crate) struct PathSample {
     pub(crate) remote: SocketAddr,
     pub(crate) state: &'static str,
     pub(crate) primary: bool,
+    /// Whether it carries nothing, because a path of smaller cost is active.
+    pub(crate) resting: bool,
+    /// How it is to be used: 0 as any other one, 255 as a backup.
+    pub(crate) cost: u8,
+    /// What it may carry in each direction; `None` for no limit.
+    pub(crate) cap_bit_s: Option<u64>,
     pub(crate) mtu: u16,
     pub(crate) rtt_ms: Option<f64>,
     /// How much the round-trip time exceeds the smallest one seen: the time that packets wait in queues.
@@ -49,6 +55,8 @@ pub(crate) struct PathSample {
 pub(crate) enum Limit {
     /// It is not active.
     State,
+    /// It rests, because a path of smaller cost is active.
+    Rests,
     /// No data waits to be sent.
     Idle,
     /// The peer's receive window is full.
@@ -66,6 +74,7 @@ impl Limit {
         let packet = u64::from(path.mtu);
         match path {
             PathReading { reachability, .. } if *reachability != Reachability::Active => Self::State,
+            _ if path.resting => Self::Rests,
             _ if association.unsent == 0 => Self::Idle,
             _ if association.peer_window < packet => Self::PeerWindow,
             _ if path.in_flight + packet > path.cwnd => Self::Cwnd,
@@ -118,6 +127,9 @@ impl PathMeter {
             remote: now.remote,
             state: state_name(now.reachability),
             primary: now.primary,
+            resting: now.resting,
+            cost: now.preference.cost,
+            cap_bit_s: now.preference.limit.map(|limit| limit.get().saturating_mul(8)),
             mtu: now.mtu,
             rtt_ms: now.srtt.map(in_milliseconds),
             queue_ms: queue.map(in_milliseconds),

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use anabranch::{AssociationStatistics, PathStatistics, Reachability};
+use anabranch::{AssociationStatistics, PathPreference, PathStatistics, Reachability};
 
 /// State and counters of an association.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -23,6 +23,9 @@ pub(crate) struct PathReading {
     pub(crate) remote: SocketAddr,
     pub(crate) reachability: Reachability,
     pub(crate) primary: bool,
+    pub(crate) preference: PathPreference,
+    /// It carries nothing, because a path of smaller cost is active.
+    pub(crate) resting: bool,
     pub(crate) mtu: u16,
     pub(crate) srtt: Option<Duration>,
     pub(crate) min_rtt: Option<Duration>,
@@ -60,6 +63,8 @@ impl From<&PathStatistics> for PathReading {
             remote: path.addr.remote,
             reachability: path.reachability,
             primary: path.primary,
+            preference: path.preference,
+            resting: path.resting,
             mtu: path.mtu,
             srtt: path.srtt,
             min_rtt: path.min_rtt,

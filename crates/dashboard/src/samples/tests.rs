@@ -1,13 +1,15 @@
 //! Tests of samples in virtual time.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
-use anabranch::Reachability;
+use anabranch::{PathPreference, Reachability};
 
 use super::path::Limit;
 use super::reading::PathReading;
 use super::*;
+use crate::metrics;
 
 fn reading(paths: &[PathReading]) -> Reading {
     Reading {
@@ -25,6 +27,8 @@ fn path(number: u64, sent: u64) -> PathReading {
         remote: address(2),
         reachability: Reachability::Active,
         primary: number == 0,
+        preference: PathPreference::default(),
+        resting: false,
         mtu: 1_500,
         srtt: Some(Duration::from_millis(30)),
         min_rtt: Some(Duration::from_millis(20)),
@@ -140,6 +144,32 @@ fn limit_names_what_keeps_a_path_from_carrying_more() {
         ..path(0, 0)
     };
     assert_eq!(limit(failed, |reading| reading.unsent = 0), Limit::State);
+}
+
+#[test]
+fn backup_shows_that_it_rests_and_what_it_may_carry() {
+    let backup = PathReading {
+        preference: PathPreference {
+            cost: PathPreference::BACKUP,
+            limit: NonZeroU64::new(1_000_000),
+        },
+        resting: true,
+        ..path(1, 0)
+    };
+    let mut samples = begun();
+    let sample = samples.sample(at(0), 1, &reading(&[path(0, 0), backup]), None);
+    let shown = sample.map(|sample| (sample.paths[1].limit, sample.paths[1].cap_bit_s));
+    assert_eq!(shown, Some((Limit::Rests, Some(8_000_000))));
+    let text = metrics::text("1.0", at(0), &samples);
+    for line in [
+        "anabranch_path_resting{name=\"a file\",transfer=\"1\",path=\"0\"} 0\n",
+        "anabranch_path_resting{name=\"a file\",transfer=\"1\",path=\"1\"} 1\n",
+        "anabranch_path_cost{name=\"a file\",transfer=\"1\",path=\"1\"} 255\n",
+        "anabranch_path_cap_bytes_per_second{name=\"a file\",transfer=\"1\",path=\"1\"} 1000000\n",
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
+    assert_eq!(text.matches("anabranch_path_cap_bytes_per_second{").count(), 1);
 }
 
 #[test]
