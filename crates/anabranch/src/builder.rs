@@ -11,7 +11,7 @@ use anabranch_policy::catalog::PathMtuChoice;
 use anabranch_proto::{self as proto, AssociationConfig, EndpointConfig};
 use anabranch_secure::rustls::pki_types::ServerName;
 use anabranch_secure::rustls::{ClientConfig, KeyLog, ServerConfig};
-use anabranch_secure::{PrivateKey, PublicKey, Trust};
+use anabranch_secure::{KeyList, PrivateKey, PublicKey, Trust};
 
 #[cfg(target_os = "linux")]
 use crate::driver::follow;
@@ -189,6 +189,15 @@ impl EndpointBuilder {
     #[must_use]
     pub fn trust(mut self, key: PublicKey) -> Self {
         self.security.trust(key);
+        self
+    }
+
+    /// Trusts the holders of the keys that are on this list at the time of a handshake, so that peers can be added and removed while the
+    /// endpoint is open. Associations that are there when a key leaves the list stay: [abort](crate::Association::abort) them, and look at
+    /// [`Association::peer_identity`](crate::Association::peer_identity) of those that are accepted.
+    #[must_use]
+    pub fn trust_listed(mut self, keys: &KeyList) -> Self {
+        self.security.trust = Some(Trust::Listed(keys.clone()));
         self
     }
 

@@ -84,7 +84,7 @@ pub use anabranch_proto::{
     Reconfiguration, ReconfigurationError, Reliability, ReportedError, SendQueue, SourcePrefix,
 };
 pub use anabranch_secure::{
-    ExporterSecret, HandshakeError, KeyParseError, PeerInfo, PrivateKey, PublicKey, rustls,
+    ExporterSecret, HandshakeError, KeyList, KeyParseError, PeerInfo, PrivateKey, PublicKey, rustls,
 };
 pub use anabranch_types::{AssociationId, Instant, MessageId, PathAddr, PathId, Ppid, Rate, StreamId};
 pub use association::Association;

@@ -31,7 +31,8 @@ impl Security {
         match &mut self.trust {
             Some(Trust::Everyone) => {}
             Some(Trust::Keys(keys)) => keys.push(key),
-            None => self.trust = Some(Trust::Keys(vec![key])),
+            // The one that was said last holds.
+            Some(Trust::Listed(_)) | None => self.trust = Some(Trust::Keys(vec![key])),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::future::{self, Future};
+use std::io::{self, IsTerminal as _};
 use std::thread;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -31,6 +32,15 @@ impl Interrupt {
         })
     }
 
+    /// The same for a program that SIGHUP does not end.
+    pub(crate) fn without_hangup() -> Result<Self, Failure> {
+        Ok(Self {
+            from_user: signal(SignalKind::interrupt()).map_err(Failure::work)?,
+            from_system: signal(SignalKind::terminate()).map_err(Failure::work)?,
+            from_terminal: None,
+        })
+    }
+
     /// Waits for a signal.
     pub(crate) async fn wait(&mut self) {
         tokio::select! {
@@ -50,6 +60,45 @@ impl Interrupt {
             () = self.wait() => Err(Failure::Interrupted),
         }
     }
+}
+
+/// SIGHUP, by which the user of a program in the background has it read its configuration again. The system sends it, too, when the
+/// terminal of a program is closed.
+#[derive(Debug)]
+pub(crate) struct Hangup {
+    signal: Signal,
+    had_terminal: bool,
+}
+
+impl Hangup {
+    /// Installs the signal handler.
+    pub(crate) fn listen() -> Result<Self, Failure> {
+        Ok(Self {
+            signal: signal(SignalKind::hangup()).map_err(Failure::work)?,
+            had_terminal: has_terminal(),
+        })
+    }
+
+    /// Waits for a signal.
+    ///
+    /// # Errors
+    ///
+    /// The terminal was closed.
+    pub(crate) async fn recv(&mut self) -> Result<(), Failure> {
+        // Without a handler there is no signal.
+        if self.signal.recv().await.is_none() {
+            future::pending::<()>().await;
+        }
+        match self.had_terminal && !has_terminal() {
+            true => Err(Failure::Interrupted),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Whether one of the standard streams is a terminal. One that was closed is none.
+fn has_terminal() -> bool {
+    io::stdin().is_terminal() || io::stdout().is_terminal() || io::stderr().is_terminal()
 }
 
 async fn received(signal: Option<&mut Signal>) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anabranch::io::expand_wildcard;
 use anabranch::rustls::KeyLogFile;
-use anabranch::{EndpointBuilder, PrivateKey, PublicKey};
+use anabranch::{EndpointBuilder, KeyList, PrivateKey, PublicKey};
 use etcetera::BaseStrategy as _;
 
 use crate::failure::Failure;
@@ -32,6 +32,8 @@ pub(crate) enum ReceiverKeys {
         own: PrivateKey,
         allowed: Vec<PublicKey>,
     },
+    /// Our key, and a list of the permitted senders, which may change.
+    Listed { own: PrivateKey, allowed: KeyList },
 }
 
 impl ReceiverKeys {
@@ -49,7 +51,7 @@ impl ReceiverKeys {
 
     /// What `--to` of a sender takes: our key and all addresses at which we listen. `None` in the clear.
     pub(crate) fn address(&self, listening: &[SocketAddr]) -> Option<String> {
-        let Self::Sealed { own, .. } = self else {
+        let (Self::Sealed { own, .. } | Self::Listed { own, .. }) = self else {
             return None;
         };
         let addresses = listening.iter().flat_map(|local| {
@@ -161,6 +163,7 @@ pub(crate) fn receive_by(builder: EndpointBuilder, keys: &ReceiverKeys) -> Endpo
             }
             allowed.iter().fold(builder, |builder, key| builder.trust(*key))
         }
+        ReceiverKeys::Listed { own, allowed } => builder.identity(own.clone()).trust_listed(allowed),
     }
 }
 

@@ -27,7 +27,7 @@ pub use endpoint::{Endpoint, Event, Received};
 pub use error::{Dropped, HandshakeError};
 pub use handshake::{ExporterSecret, PeerInfo, Transmit};
 pub use identity::{
-    KeyParseError, PrivateKey, PublicKey, Trust, UntrustedKey, raw_key_configs, raw_key_name,
+    KeyList, KeyParseError, PrivateKey, PublicKey, Trust, UntrustedKey, raw_key_configs, raw_key_name,
 };
 pub use index::Index;
 pub use key_log::{KeyLog, KeyLogError};

@@ -49,6 +49,13 @@ Examples:
 
 Exit codes: 0 shown, 1 the tunnel does not run or cannot be asked, 2 invalid arguments.";
 
+const RELOAD_EXAMPLES: &str = "\
+Examples:
+  anabranch tunnel reload office/server.conf
+
+New peers are accepted at once, removed ones lose their associations. SIGHUP does the same.
+Exit codes: 0 read; what needs a restart is named, 1 the tunnel does not run or cannot be asked, 2 the file is not valid, and nothing has changed.";
+
 /// Arguments of `tunnel`.
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -71,7 +78,9 @@ impl TunnelArguments {
     /// How the verb reports.
     pub(crate) fn output(&self) -> Output {
         match &self.verb {
-            Some(TunnelVerb::Status { form, .. }) => Output::of(form.is_json()),
+            Some(TunnelVerb::Status { form, .. } | TunnelVerb::Reload { form, .. }) => {
+                Output::of(form.is_json())
+            }
             Some(TunnelVerb::Init(_) | TunnelVerb::Check { .. }) => Output::default(),
             None => self.output,
         }
@@ -93,6 +102,14 @@ pub(crate) enum TunnelVerb {
     /// Show the peers and paths of a running tunnel
     #[command(after_help = STATUS_EXAMPLES)]
     Status {
+        /// Configuration file that it runs with
+        file: PathBuf,
+        #[command(flatten)]
+        form: Form,
+    },
+    /// Have a running tunnel read its file again
+    #[command(after_help = RELOAD_EXAMPLES)]
+    Reload {
         /// Configuration file that it runs with
         file: PathBuf,
         #[command(flatten)]

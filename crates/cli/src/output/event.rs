@@ -185,6 +185,16 @@ pub(crate) enum Event<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         seconds: Option<f64>,
     },
+    /// The file of the tunnels was read again.
+    TunnelReloaded {
+        /// Why nothing has changed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<&'a str>,
+        /// What has changed.
+        changes: &'a [String],
+        /// Keys that say something else, and need a restart.
+        needs_restart: &'a [String],
+    },
     /// A problem, of one transfer or of the program, that does not end it.
     Warning {
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -159,7 +159,8 @@ pub(super) fn short_text(event: &Event<'_>) -> Option<String> {
         | Event::TunnelEntrance { .. }
         | Event::TunnelDevice { .. }
         | Event::TunnelUp { .. }
-        | Event::TunnelDown { .. } => return tunnel_event_text(event),
+        | Event::TunnelDown { .. }
+        | Event::TunnelReloaded { .. } => return tunnel_event_text(event),
         Event::Dashboard { url } => format!("live view: {url}"),
         Event::Uplink(report) => uplink_text(report),
         Event::Check { uplinks, working } => format!("{working} of {uplinks} uplinks work"),
@@ -308,16 +309,46 @@ fn tunnel_event_text(event: &Event<'_>) -> Option<String> {
             peer,
             message,
             seconds,
-        } => {
-            let again = seconds.map_or_else(String::new, |_| "; trying again".to_owned());
-            format!(
-                "{}: not connected: {}{again}",
-                printable(peer),
-                printable(message)
-            )
-        }
+        } => down_text(peer, message, seconds.is_some()),
+        Event::TunnelReloaded {
+            error,
+            changes,
+            needs_restart,
+        } => match error {
+            Some(error) => format!("the file was not taken over: {}", printable(error)),
+            None => format!(
+                "the file was read again: {}",
+                reloaded_text(changes, needs_restart)
+            ),
+        },
         _ => return None,
     })
+}
+
+/// Why there is no tunnel to a peer.
+fn down_text(peer: &str, message: &str, is_tried_again: bool) -> String {
+    let again = if is_tried_again { "; trying again" } else { "" };
+    format!(
+        "{}: not connected: {}{again}",
+        printable(peer),
+        printable(message)
+    )
+}
+
+/// What a reload has changed, and what it could not change.
+pub(crate) fn reloaded_text(changes: &[String], needs_restart: &[String]) -> String {
+    let joined = |texts: &[String]| {
+        let texts: Vec<String> = texts.iter().map(|text| printable(text)).collect();
+        texts.join("; ")
+    };
+    let changed = match changes {
+        [] => "nothing has changed".to_owned(),
+        changes => joined(changes),
+    };
+    match needs_restart {
+        [] => changed,
+        keys => format!("{changed}. Left as it was until a restart: {}", joined(keys)),
+    }
 }
 
 /// Text of events about what is sent and stored.

@@ -174,6 +174,14 @@ fn note(event: &Event<'_>) -> Option<Note> {
         Event::Retry { transfer, .. } => (Severity::Warning, Some(*transfer), short_text(event)?),
         Event::TunnelUp { transfer, .. } => (Severity::Change, Some(*transfer), short_text(event)?),
         Event::TunnelDown { .. } => (Severity::Warning, None, short_text(event)?),
+        Event::TunnelReloaded { error, .. } => {
+            let severity = if error.is_some() {
+                Severity::Error
+            } else {
+                Severity::Change
+            };
+            (severity, None, short_text(event)?)
+        }
         // The numbers of an association's paths begin at 0.
         Event::Cut { path } => {
             let text = format!("the link of path {path} of the command is cut");

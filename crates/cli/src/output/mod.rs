@@ -36,6 +36,7 @@ pub(crate) use units::{bytes_text, printable, rate_text};
 
 use crate::failure::Failure;
 use human::Human;
+pub(crate) use human::reloaded_text;
 use json::Json;
 
 /// Reports events.

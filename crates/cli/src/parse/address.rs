@@ -33,7 +33,7 @@ pub(crate) struct PeerAddresses {
 }
 
 /// Local addresses: at least one, without duplicates.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct LocalAddresses(pub(crate) Vec<SocketAddr>);
 
 /// Where packets are sent from: at least one address or device, none twice.

@@ -79,7 +79,7 @@ fn errors_are_events_for_programs() {
 
 #[test]
 fn every_verb_has_examples_and_completions() {
-    let verbs = "|send|recv|tunnel|tunnel init|tunnel check|tunnel status|demo|lab|lab run|lab list|lab show|lab compare|lab report|lab trace|lab claims|lab schema|testbed|testbed up|testbed down\
+    let verbs = "|send|recv|tunnel|tunnel init|tunnel check|tunnel status|tunnel reload|demo|lab|lab run|lab list|lab show|lab compare|lab report|lab trace|lab claims|lab schema|testbed|testbed up|testbed down\
                  |testbed status|policies|profiles|genkey|pubkey|trace|trace list|trace flow|trace gaps|trace idle|completions|manual";
     for verb in verbs.split('|') {
         let words: Vec<&str> = verb.split_whitespace().chain(["--help"]).collect();

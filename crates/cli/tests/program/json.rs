@@ -151,7 +151,7 @@ fn events_are_as_the_schema_says() {
     let (of_tunnels, unseen): (Vec<&String>, Vec<&String>) =
         unseen.into_iter().partition(|name| name.starts_with("tunnel-"));
     assert_eq!(unseen, ["listening", "test-listening", "waiting"]);
-    assert_eq!(of_tunnels.len(), 6, "{of_tunnels:?}");
+    assert_eq!(of_tunnels.len(), 7, "{of_tunnels:?}");
 }
 
 #[test]

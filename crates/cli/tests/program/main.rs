@@ -31,4 +31,5 @@ mod testbed;
 mod trace;
 mod transfer;
 mod tunnel;
+mod tunnel_reload;
 mod tutorial;

@@ -16,7 +16,7 @@ use crate::harness::{Running, anabranch, file, run};
 use crate::json::check_event;
 
 /// Runs curl without the user's configuration and proxies. Without curl, the test is skipped with a message, except in CI.
-fn curl(arguments: &[&str]) -> Option<Output> {
+pub(crate) fn curl(arguments: &[&str]) -> Option<Output> {
     let output = Command::new("curl")
         .args([
             "--disable",
@@ -41,13 +41,13 @@ fn curl(arguments: &[&str]) -> Option<Output> {
 }
 
 /// A server of HTTP/1.1 on loopback: GET returns `content`, PUT stores what it gets.
-struct Web {
-    port: u16,
+pub(crate) struct Web {
+    pub(crate) port: u16,
     stored: PathBuf,
 }
 
 impl Web {
-    fn start(folder: &TempDir, content: Vec<u8>) -> Self {
+    pub(crate) fn start(folder: &TempDir, content: Vec<u8>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let stored = folder.path().join("stored");
@@ -63,7 +63,7 @@ impl Web {
     }
 
     /// Its address, by a name that the far side of a tunnel resolves.
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://localhost:{}/", self.port)
     }
 }
@@ -101,18 +101,18 @@ fn serve(mut socket: TcpStream, content: &[u8], file: &Path) {
 }
 
 /// A server and a client, from files that `init` has written.
-struct Tunnel {
-    folder: TempDir,
-    server: Running,
-    client: Running,
+pub(crate) struct Tunnel {
+    pub(crate) folder: TempDir,
+    pub(crate) server: Running,
+    pub(crate) client: Running,
     /// Places to connect to, by kind.
-    socks: String,
-    http: String,
+    pub(crate) socks: String,
+    pub(crate) http: String,
 }
 
 impl Tunnel {
     /// Paths from two addresses to two; what the client may reach is `allow`.
-    fn start(allow: &str) -> Self {
+    pub(crate) fn start(allow: &str) -> Self {
         let mut tunnel = Self::before_the_handshake(allow, |text| text);
         event(&mut tunnel.server, "tunnel-up");
         event(&mut tunnel.client, "tunnel-up");
@@ -163,7 +163,7 @@ impl Tunnel {
         start_server(&server).0
     }
 
-    fn file(&self, name: &str) -> String {
+    pub(crate) fn file(&self, name: &str) -> String {
         self.folder
             .path()
             .join("files")
@@ -187,6 +187,15 @@ pub(crate) fn edit(file: &Path, change: impl FnOnce(String) -> String) {
     fs::write(file, change(fs::read_to_string(file).unwrap())).unwrap();
 }
 
+/// The public key of a private one.
+pub(crate) fn public_key_of(key: &str) -> String {
+    let mut pubkey = anabranch();
+    let pubkey = pubkey.arg("pubkey").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut pubkey = pubkey.spawn().unwrap();
+    pubkey.stdin.take().unwrap().write_all(key.as_bytes()).unwrap();
+    String::from_utf8(pubkey.wait_with_output().unwrap().stdout).unwrap()
+}
+
 /// The next event of this name. It and those before it are as their schema says.
 pub(crate) fn event(running: &mut Running, name: &str) -> Value {
     let event = running.event_after(name, |event| drop(check_event(event)));
@@ -194,7 +203,7 @@ pub(crate) fn event(running: &mut Running, name: &str) -> Value {
     event
 }
 
-fn start(file: &Path) -> Running {
+pub(crate) fn start(file: &Path) -> Running {
     Running::start(anabranch().args(["tunnel", "--json"]).arg(file))
 }
 
@@ -208,7 +217,7 @@ pub(crate) fn start_server(file: &Path) -> (Running, Vec<String>) {
     (server, addresses)
 }
 
-const LOOPBACK: &str = "Allow = 127.0.0.0/8, ::1";
+pub(crate) const LOOPBACK: &str = "Allow = 127.0.0.0/8, ::1";
 
 #[test]
 fn curl_downloads_and_uploads_through_both_proxies() {
@@ -329,9 +338,7 @@ fn key_that_the_server_does_not_know_is_refused_with_what_to_do() {
 #[test]
 fn server_with_another_key_is_refused_with_both_keys() {
     let key = String::from_utf8(run(&["genkey"]).stdout).unwrap();
-    let mut pubkey = anabranch().arg("pubkey").stdin(Stdio::piped()).spawn().unwrap();
-    pubkey.stdin.take().unwrap().write_all(key.as_bytes()).unwrap();
-    let other = String::from_utf8(pubkey.wait_with_output().unwrap().stdout).unwrap();
+    let other = public_key_of(&key);
     let mut tunnel = Tunnel::before_the_handshake("", |text| {
         let known = text.lines().find(|line| line.starts_with("PublicKey")).unwrap();
         text.replace(known, &format!("PublicKey = {other}"))

@@ -7,7 +7,7 @@ mod verifier;
 
 use core::fmt;
 use core::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use aws_lc_rs::hmac;
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
@@ -150,11 +150,48 @@ impl FromStr for PrivateKey {
     }
 }
 
+/// A list of keys that may change while endpoints use it. Clones are the same list.
+#[derive(Clone, Default, Debug)]
+pub struct KeyList(Arc<RwLock<Vec<PublicKey>>>);
+
+impl KeyList {
+    /// A list of these keys.
+    #[must_use]
+    pub fn new(keys: Vec<PublicKey>) -> Self {
+        Self(Arc::new(RwLock::new(keys)))
+    }
+
+    /// From now on, these keys are on the list, and no others. Handshakes that are over stay as they are.
+    pub fn replace(&self, keys: Vec<PublicKey>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = keys;
+    }
+
+    /// Whether `key` is on the list.
+    #[must_use]
+    pub fn contains(&self, key: &PublicKey) -> bool {
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(key)
+    }
+}
+
+/// Whether both are the same list.
+impl PartialEq for KeyList {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for KeyList {}
+
 /// The peers whose keys are accepted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Trust {
     /// The holders of these keys.
     Keys(Vec<PublicKey>),
+    /// The holders of the keys that are on this list at the time of their handshake.
+    Listed(KeyList),
     /// All: the application looks at the key of each peer itself.
     Everyone,
 }

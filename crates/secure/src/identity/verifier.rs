@@ -38,6 +38,7 @@ impl KeyVerifier {
         let key = PublicKey::from_spki(spki).ok_or(CertificateError::BadEncoding)?;
         let is_trusted = match &self.trust {
             Trust::Keys(keys) => keys.contains(&key),
+            Trust::Listed(keys) => keys.contains(&key),
             Trust::Everyone => true,
         };
         if is_trusted {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustls::{AlertDescription, ClientConfig};
 
 use super::{CLIENT, Pair, SERVER, SIZE, client_config, path};
-use crate::{Event, HandshakeError, PrivateKey, Trust, raw_key_configs, raw_key_name};
+use crate::{Event, HandshakeError, KeyList, PrivateKey, Trust, raw_key_configs, raw_key_name};
 
 /// A server with `identity` that trusts `trust`, and the TLS of a client with `client` that trusts `expected`.
 fn pair(
@@ -44,6 +44,25 @@ fn trusted_keys_are_accepted_and_reported_to_both_ends() {
             let peer = pair.ends[end].peer(pair.connected[end].unwrap()).unwrap();
             assert_eq!(peer.public_key(), Some(key.public_key()));
         }
+    }
+}
+
+#[test]
+fn key_is_accepted_only_while_it_is_on_the_list() {
+    let [server, client, other] = keys();
+    let list = KeyList::default();
+    for (listed, is_accepted) in [(&other, false), (&client, true), (&other, false)] {
+        let (mut pair, tls) = pair(&server, Trust::Listed(list.clone()), &client, &server);
+        // After the endpoint was made.
+        list.replace(vec![listed.public_key()]);
+        connect(&mut pair, &tls);
+        pair.run(|pair| !pair.events[SERVER].is_empty());
+        let refused = pair.events[SERVER].iter().find_map(|event| match event {
+            Event::Failed { error, .. } => error.untrusted_key(),
+            _ => None,
+        });
+        assert_eq!(pair.connected[SERVER].is_some(), is_accepted);
+        assert_eq!(refused, (!is_accepted).then_some(client.public_key()));
     }
 }
 

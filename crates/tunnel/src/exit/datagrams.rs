@@ -204,7 +204,7 @@ impl Outlet {
             Host::Name(name) => match self.names.get(name) {
                 Some(ip) => *ip,
                 // Nobody has names resolved that he may not use, and an echo has no port to resolve them with.
-                None if exit.0.reach.is_empty() => return None,
+                None if exit.reaches_nothing() => return None,
                 None => {
                     let target = Target::new(datagram.host.clone(), datagram.port)?;
                     let found = timeout(PATIENCE, exit.addresses_of(&target)).await.ok()?.ok()?;

@@ -4,7 +4,7 @@ mod datagrams;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread;
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ pub struct Exit(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    reach: Reach,
+    reach: RwLock<Reach>,
     /// Connections that are not in use.
     unused: Semaphore,
     /// Flows that are not in use.
@@ -65,11 +65,16 @@ impl Exit {
     #[must_use]
     pub fn with_limit(reach: Reach, connections: usize) -> Self {
         Self(Arc::new(Inner {
-            reach,
+            reach: RwLock::new(reach),
             unused: Semaphore::new(connections),
             unused_flows: Arc::new(Semaphore::new(MAX_FLOWS)),
             resolving: Arc::new(Semaphore::new(RESOLVING)),
         }))
+    }
+
+    /// From now on, what is within `reach` is permitted. Connections that were opened before stay, as do hosts that a flow knows.
+    pub fn set_reach(&self, reach: Reach) {
+        *self.0.reach.write().unwrap_or_else(PoisonError::into_inner) = reach;
     }
 
     /// Connects the peer's connection to its target, and passes bytes on until it ends.
@@ -96,7 +101,7 @@ impl Exit {
 
     async fn dial(&self, target: &Target) -> Result<TcpStream, Reason> {
         // Nobody has names resolved that he may not use.
-        if self.0.reach.is_empty() {
+        if self.reaches_nothing() {
             return Err(Reason::NotPermitted);
         }
         let addresses = self.addresses_of(target).await?;
@@ -111,7 +116,15 @@ impl Exit {
     fn permits(&self, address: SocketAddr) -> bool {
         // If the system does not tell, it may be ours.
         let is_own = |ip: IpAddr| is_host_address(ip).unwrap_or(true);
-        self.0.reach.permits(address, is_own)
+        self.reach().permits(address, is_own)
+    }
+
+    fn reaches_nothing(&self) -> bool {
+        self.reach().is_empty()
+    }
+
+    fn reach(&self) -> RwLockReadGuard<'_, Reach> {
+        self.0.reach.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn addresses_of(&self, target: &Target) -> Result<Vec<SocketAddr>, Reason> {

@@ -160,6 +160,12 @@ impl Tunnel {
         }
     }
 
+    /// Which end this is.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.0.role
+    }
+
     /// The association.
     #[must_use]
     pub fn association(&self) -> &Association {

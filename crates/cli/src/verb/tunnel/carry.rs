@@ -6,29 +6,25 @@ use std::future::Future;
 use anabranch_tunnel::{Datagram, End, ExitFlows, Role, Tunnel};
 
 use super::Shared;
-use super::state::State;
+use super::state::PeerState;
 use crate::network::Guarded;
 use crate::output::{Event, PathReport, report_path_changes};
 
 /// Carries connections and datagrams until the association ends; `meanwhile` runs beside that.
 pub(super) async fn carry(
     shared: &Shared,
-    (peer, role): (usize, Role),
+    (peer, role): (&PeerState, Role),
     association: Guarded,
     meanwhile: impl Future<Output = Infallible>,
 ) -> End {
     let tunnel = Tunnel::new(association.0.clone(), role);
-    let config = &shared.config.peers[peer];
-    let exit = shared.state.exit(peer);
+    let exit = peer.exit();
     let serve = |incoming| {
         let exit = exit.clone();
         // It ends with the tunnel.
         tokio::spawn(async move { exit.serve(incoming).await });
     };
-    let (flows, exit_flows) = (
-        shared.state.flows(peer),
-        ExitFlows::new(shared.state.exit(peer), tunnel.clone()),
-    );
+    let (flows, exit_flows) = (peer.flows(), ExitFlows::new(peer.exit(), tunnel.clone()));
     let take = |datagram: Datagram| match tunnel.has_begun(&datagram) {
         true => flows.deliver(datagram),
         false => exit_flows.take(datagram),
@@ -37,14 +33,13 @@ pub(super) async fn carry(
         // It is never listed, and takes no other one's place.
         return tunnel.run(serve, take).await;
     }
-    let number = shared.state.add(peer, &tunnel);
-    let _listed = Listed {
-        state: &shared.state,
-        peer,
-        number,
+    let Some(number) = shared.state.add(peer, &tunnel) else {
+        // It was aborted, because the peer is none any more.
+        return tunnel.run(serve, take).await;
     };
+    let _listed = Listed { peer, number };
     shared.reporter.report(&Event::TunnelUp {
-        peer: &config.name,
+        peer: &peer.name(),
         transfer: number,
         paths: &PathReport::all(&association),
     });
@@ -57,13 +52,12 @@ pub(super) async fn carry(
 
 /// A tunnel is listed until this is dropped.
 struct Listed<'s> {
-    state: &'s State,
-    peer: usize,
+    peer: &'s PeerState,
     number: u64,
 }
 
 impl Drop for Listed<'_> {
     fn drop(&mut self) {
-        self.state.remove(self.peer, self.number);
+        self.peer.remove(self.number);
     }
 }

@@ -47,7 +47,7 @@ fn describe(config: &Config) -> String {
         line(format!("  it may connect to: {}", peer.reach));
     }
     for Entrance { listen, proxy, peer } in &config.entrances {
-        let peer = &config.peers[*peer].name;
+        let peer = config.name_of(*peer);
         line(match proxy {
             Proxy::Socks5 => format!("SOCKS5 proxy at {listen}, through {peer}"),
             Proxy::HttpConnect => format!("HTTP CONNECT proxy at {listen}, through {peer}"),
@@ -60,7 +60,7 @@ fn describe(config: &Config) -> String {
             networks.join(" and ")
         };
         let (name, addresses, routes) = (&tun.name, joined(&tun.addresses), joined(&tun.routes));
-        let peer = &config.peers[tun.peer].name;
+        let peer = config.name_of(tun.peer);
         line(format!(
             "device {name} with {addresses}, MTU {}: {routes} through {peer}",
             tun.mtu

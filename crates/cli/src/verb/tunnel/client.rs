@@ -1,8 +1,8 @@
 //! Client: keeps a tunnel to a peer up, over all paths, and sets up another one when it has ended.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch::{AssociationConfig, ConnectError, Endpoint, PolicyRecipe};
@@ -11,8 +11,9 @@ use tokio::time::{Instant, sleep};
 
 use super::Shared;
 use super::carry::carry;
-use super::config::Peer;
+use super::config::Config;
 use super::preferences;
+use super::state::PeerState;
 use crate::failure::Failure;
 use crate::keys::{self, SenderKeys};
 use crate::network::{self, Guarded, named};
@@ -30,11 +31,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// Longest pause between attempts. A tunnel that has lasted as long is worth another attempt soon.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
-/// Keeps a tunnel to `peer` up until dropped.
-pub(super) async fn run(shared: Shared, peer: usize) -> Infallible {
+/// Keeps a tunnel to `peer` up until it is removed from the file.
+pub(super) async fn run(shared: Shared, peer: Arc<PeerState>) {
     let mut caller = Caller {
-        peer,
-        config: &shared.config.peers[peer],
+        peer: &peer,
         shared: &shared,
         warned: BTreeSet::new(),
     };
@@ -50,17 +50,23 @@ pub(super) async fn run(shared: Shared, peer: usize) -> Infallible {
             }
             Err(failure) => (failure.to_string(), Duration::ZERO),
         };
+        if peer.is_removed() {
+            return;
+        }
         let pause = pauses.after(lasted);
         // The same message every few seconds says nothing new.
         if message != last {
             shared.reporter.report(&Event::TunnelDown {
-                peer: &caller.config.name,
+                peer: &peer.name(),
                 message: &message,
                 seconds: Some(pause.as_secs_f64()),
             });
         }
         last = message;
-        sleep(pause).await;
+        tokio::select! {
+            () = sleep(pause) => {}
+            () = peer.removed() => return,
+        }
     }
 }
 
@@ -82,8 +88,7 @@ impl Pauses {
 
 struct Caller<'s> {
     shared: &'s Shared,
-    peer: usize,
-    config: &'s Peer,
+    peer: &'s PeerState,
     /// What was told already.
     warned: BTreeSet<String>,
 }
@@ -93,24 +98,23 @@ impl Caller<'_> {
     async fn attempt(&mut self) -> Result<(End, Duration), Failure> {
         let addresses = PeerAddresses {
             key: None,
-            hosts: self.config.endpoints.clone(),
+            hosts: self.peer.config().endpoints.clone(),
         };
         // Names and uplinks may be others than the last time.
         let remotes = resolve(&addresses).await?;
-        let Opened { sockets, warnings } =
-            sockets_beside(self.device(), self.shared.config.paths.as_ref(), &remotes)?;
+        let config = self.shared.state.config();
+        let Opened { sockets, warnings } = sockets_beside(device(&config), config.paths.as_ref(), &remotes)?;
         for text in warnings {
             self.warn(text);
         }
-        let config = &self.shared.config;
         let keys = SenderKeys::Trusted {
             own: Some(config.key.clone()),
-            receivers: vec![self.config.key],
+            receivers: vec![self.peer.key()],
             source: String::new(),
         };
         let locals = sockets.iter().map(|socket| socket.local_addr());
         let association = AssociationConfig {
-            path_preferences: preferences::of_sockets(config, locals),
+            path_preferences: preferences::of_sockets(&config, locals),
             ..association_config(PolicyRecipe::default())
         };
         let builder = network::endpoint_on(sockets, association);
@@ -120,7 +124,11 @@ impl Caller<'_> {
             .await
             .map_err(Failure::work)?;
         self.shared.state.keep(&endpoint);
-        let ended = self.connect_and_carry(&endpoint, &remotes).await;
+        let peer = self.peer;
+        let ended = tokio::select! {
+            ended = self.connect_and_carry(&endpoint, &remotes) => ended,
+            () = peer.removed() => Err(Failure::work("the file does not name this peer any more")),
+        };
         self.shared.state.close(&endpoint).await;
         ended
     }
@@ -133,25 +141,20 @@ impl Caller<'_> {
         let connected = endpoint.connect(remotes).await;
         let association = connected.map_err(|error| Failure::Work(self.explain(&error, &named(remotes))))?;
         let association = Guarded(association);
-        let following = association.0.clone();
+        let (following, config) = (association.0.clone(), self.shared.state.config());
         let following = Following {
             endpoint,
             association: &following,
-            from: self.shared.config.paths.as_ref(),
+            from: config.paths.as_ref(),
             remotes,
-            beside: self.device(),
-            preference: &|address| preferences::of_address(&self.shared.config, address),
+            beside: device(&config),
+            preference: &|address| preferences::of_address(&self.shared.state.config(), address),
         };
         let shared = self.shared;
         let meanwhile = following.run(|text| shared.warn(text));
         let begun = Instant::now();
         let end = carry(shared, (self.peer, Role::Client), association, meanwhile).await;
         Ok((end, begun.elapsed()))
-    }
-
-    /// The device of this tunnel, which is no uplink.
-    fn device(&self) -> Option<&str> {
-        self.shared.config.tun.as_ref().map(|tun| tun.name.as_str())
     }
 
     fn warn(&mut self, text: String) {
@@ -172,7 +175,7 @@ impl Caller<'_> {
             ),
             ConnectError::UntrustedKey(key) => format!(
                 "{peer} has the key {key}, not the PublicKey of {}: is this what its configuration has? If not, somebody else answers",
-                self.config.name
+                self.peer.name()
             ),
             ConnectError::KeyNotAccepted(key) => format!(
                 "{peer} does not accept our key {key}: write a [Peer] with this PublicKey into its file"
@@ -180,6 +183,11 @@ impl Caller<'_> {
             error => format!("{peer}: {error}"),
         }
     }
+}
+
+/// The device of this tunnel, which is no uplink.
+fn device(config: &Config) -> Option<&str> {
+    config.tun.as_ref().map(|tun| tun.name.as_str())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 //! | `carry.rs` | what does one tunnel do until it ends? |
 //! | `entrances.rs` | where do programs connect to? |
 //! | `tun` | how do packets of this host get into a tunnel? |
+//! | `reload.rs` | what if the file is read again? |
 //! | `status.rs` | what is told to `anabranch tunnel status`? |
 
 mod carry;
@@ -19,6 +20,7 @@ mod config;
 mod entrances;
 mod init;
 mod preferences;
+mod reload;
 mod server;
 mod state;
 mod status;
@@ -30,21 +32,25 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use self::config::Config;
+use self::reload::{Asked, Changing};
 use self::state::State;
 use crate::arguments::{TunnelArguments, TunnelVerb};
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Hangup, Interrupt};
 use crate::keys;
 use crate::output::{Event, Reporter};
 use crate::service_manager::{self, ServiceState};
 
+/// Requests for a reload that wait.
+const REQUESTS: usize = 8;
+
 /// What all parts of the running program share.
 #[derive(Clone, Debug)]
 struct Shared {
-    config: Arc<Config>,
     state: Arc<State>,
     reporter: Arc<dyn Reporter>,
 }
@@ -65,6 +71,7 @@ pub(crate) async fn run(arguments: TunnelArguments, reporter: &Arc<dyn Reporter>
         (Some(TunnelVerb::Init(arguments)), _) => init::run(&arguments),
         (Some(TunnelVerb::Check { file }), _) => check::run(&load(&file)?),
         (Some(TunnelVerb::Status { file, form }), _) => status::show(&file, form.is_json()).await,
+        (Some(TunnelVerb::Reload { file, form }), _) => status::reload(&file, form.is_json()).await,
         (None, Some(file)) => up(load(&file)?, reporter).await,
         (None, None) => Err(Failure::usage(
             "name the file of the tunnel; `anabranch tunnel init` writes one",
@@ -78,25 +85,34 @@ fn load(file: &Path) -> Result<Config, Failure> {
 
 /// Runs the tunnels of a file until interrupted.
 async fn up(config: Config, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
-    let mut interrupt = Interrupt::listen()?;
+    let (mut interrupt, hangup) = (Interrupt::without_hangup()?, Hangup::listen()?);
     let shared = Shared {
-        state: Arc::new(State::new(&config)),
-        config: Arc::new(config),
+        state: Arc::new(State::new(config)),
         reporter: Arc::clone(reporter),
     };
-    for text in shared.config.warnings.iter().chain(&keys::key_log_warning()) {
+    for text in shared
+        .state
+        .config()
+        .warnings
+        .iter()
+        .chain(&keys::key_log_warning())
+    {
         shared.warn(text);
     }
     if let Some(live) = shared.reporter.live() {
-        let (config, state) = (Arc::clone(&shared.config), Arc::clone(&shared.state));
-        live.set_status(move || status::line(&config, &state));
+        let state = Arc::clone(&shared.state);
+        live.set_status(move || status::line(&state));
     }
     raise_open_files();
-    let mut parts = JoinSet::new();
-    let result = interrupt.or(all_parts(&shared, &mut parts)).await;
+    let (ask, asked) = mpsc::channel(REQUESTS);
+    let (mut parts, mut changing) = (JoinSet::new(), Changing::new(asked));
+    parts.spawn(reload_after(hangup, ask.clone()));
+    status::listen(&shared, ask, &mut parts);
+    let result = interrupt.or(all_parts(&shared, &mut parts, &mut changing)).await;
     service_manager::tell(ServiceState::Stopping);
     // What is dropped tells its peer by an ABORT, which the endpoints send before they are closed.
     parts.shutdown().await;
+    changing.shutdown().await;
     shared.state.close_endpoints().await;
     #[cfg(target_os = "linux")]
     match &result {
@@ -123,24 +139,33 @@ fn raise_open_files() {
 async fn all_parts(
     shared: &Shared,
     parts: &mut JoinSet<Result<Infallible, Failure>>,
+    changing: &mut Changing,
 ) -> Result<Infallible, Failure> {
-    status::listen(shared, parts);
+    let config = shared.state.config();
     // Before the first association: then the program's user need not wait to try it.
-    entrances::open(shared, parts).await?;
+    let prepared = changing.entrances.prepare(&config.entrances)?;
+    changing.entrances.replace(shared, prepared)?;
     // Before the first association, so that its sockets are bound to uplinks.
     #[cfg(target_os = "linux")]
     tun::open(shared, parts).await?;
-    if let Some(listen) = &shared.config.listen {
+    if let Some(listen) = &config.listen {
         let endpoint = server::open(shared, listen).await?;
         parts.spawn(server::run(shared.clone(), endpoint));
     }
-    for (peer, _) in shared.config.called() {
-        let shared = shared.clone();
-        parts.spawn(async move { Ok(client::run(shared, peer).await) });
-    }
+    changing.call(shared, shared.state.peers());
     service_manager::tell(ServiceState::Ready);
-    match parts.join_next().await {
-        Some(ended) => ended.map_err(Failure::work)?,
-        None => Err(Failure::work("there is nothing to do")),
+    tokio::select! {
+        Some(ended) = parts.join_next() => ended.map_err(Failure::work)?,
+        failed = changing.run(shared) => failed,
+    }
+}
+
+/// Asks for a reload after each SIGHUP, and ends when the terminal of the program is gone.
+async fn reload_after(mut hangup: Hangup, ask: mpsc::Sender<Asked>) -> Result<Infallible, Failure> {
+    loop {
+        hangup.recv().await?;
+        let (asked, _) = oneshot::channel();
+        // If many wait, one more does not matter.
+        let _ = ask.try_send(asked);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::pending;
+use std::sync::Arc;
 
 use anabranch::{Association, Endpoint, PeerInfo, PolicyRecipe};
 use anabranch_tunnel::{Role, association_config};
@@ -10,6 +11,7 @@ use tokio::task::JoinSet;
 use super::Shared;
 use super::carry::carry;
 use super::config::Listen;
+use super::state::PeerState;
 use crate::failure::Failure;
 use crate::keys::ReceiverKeys;
 use crate::listening::{listen, listening_sockets};
@@ -18,14 +20,14 @@ use crate::output::Event;
 
 /// Listens for the peers.
 pub(super) async fn open(shared: &Shared, at: &Listen) -> Result<Endpoint, Failure> {
-    let config = &shared.config;
+    let config = shared.state.config();
     let sockets = match at {
         Listen::Everywhere(port) => listening_sockets(None, *port)?,
         Listen::At(addresses) => listening_sockets(Some(addresses), 0)?,
     };
-    let keys = ReceiverKeys::Sealed {
+    let keys = ReceiverKeys::Listed {
         own: config.key.clone(),
-        allowed: config.peers.iter().map(|peer| peer.key).collect(),
+        allowed: shared.state.trusted().clone(),
     };
     let endpoint = listen(sockets, association_config(PolicyRecipe::default()), &keys).await?;
     shared.state.keep(&endpoint);
@@ -52,19 +54,19 @@ pub(super) async fn run(shared: Shared, endpoint: Endpoint) -> Result<Infallible
 
 async fn serve(shared: Shared, association: Guarded) {
     let Some(peer) = peer_of(&shared, &association) else {
-        // The handshake refuses other keys.
+        // The handshake refuses other keys, but this one may have been removed since.
         association.abort("this key is not that of a peer");
         return;
     };
-    let end = carry(&shared, (peer, Role::Server), association, pending()).await;
+    let end = carry(&shared, (&peer, Role::Server), association, pending()).await;
     shared.reporter.report(&Event::TunnelDown {
-        peer: &shared.config.peers[peer].name,
+        peer: &peer.name(),
         message: &end.to_string(),
         seconds: None,
     });
 }
 
-fn peer_of(shared: &Shared, association: &Association) -> Option<usize> {
+fn peer_of(shared: &Shared, association: &Association) -> Option<Arc<PeerState>> {
     let key = association.peer_identity().and_then(PeerInfo::public_key)?;
-    shared.state.peer_with(key)
+    shared.state.peer(key)
 }

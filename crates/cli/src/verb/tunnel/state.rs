@@ -1,4 +1,4 @@
-//! State of the program: which tunnels to which peers are there at the moment?
+//! State of the program: what holds at the moment, and which tunnels to which peers are there?
 
 use std::net::SocketAddr;
 #[cfg(target_os = "linux")]
@@ -6,33 +6,46 @@ use std::os::unix::net::UnixDatagram;
 #[cfg(target_os = "linux")]
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-use anabranch::{Endpoint, PublicKey};
+use anabranch::{Endpoint, KeyList, PublicKey};
 use anabranch_tunnel::{Exit, Flows, Route, Tunnel};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::config::Config;
+use super::config::{Config, Peer};
+use super::reload::Reload;
 use crate::network;
 
 /// Associations that a peer may have at a time: it sets up a new one when it has lost the last one without a word. An older one ends then.
 const MAX_TUNNELS: usize = 8;
 
+/// Why the associations of a peer end that the file does not name any more.
+const REVOKED: &str = "this key is not that of a peer any more";
+
 /// All peers with their tunnels.
 #[derive(Debug)]
 pub(super) struct State {
-    peers: Vec<PeerState>,
+    config: Mutex<Arc<Config>>,
+    /// In the order of the file.
+    peers: Mutex<Vec<Arc<PeerState>>>,
+    /// The keys of the peers, for the handshakes of a server.
+    trusted: KeyList,
     endpoints: Mutex<Vec<Endpoint>>,
     last_number: AtomicU64,
+    /// What came of reading the file again, the last time.
+    reloaded: Mutex<Option<(Instant, Reload)>>,
     /// While this program has the kill switch of its network namespace.
     #[cfg(target_os = "linux")]
     kill_switch: OnceLock<UnixDatagram>,
 }
 
+/// A peer with its tunnels.
 #[derive(Debug)]
-struct PeerState {
+pub(super) struct PeerState {
     key: PublicKey,
+    config: Mutex<Arc<Peer>>,
     /// Its limits hold for all tunnels of the peer.
     exit: Exit,
     /// Those that programs of this host have begun.
@@ -41,24 +54,78 @@ struct PeerState {
     tunnels: Mutex<Vec<(u64, Tunnel)>>,
     /// The one that new connections use.
     newest: watch::Sender<Option<Tunnel>>,
+    /// The file does not name the peer any more.
+    is_removed: watch::Sender<bool>,
+}
+
+/// What a new configuration has changed among the peers.
+#[derive(Debug, Default)]
+pub(super) struct PeerChanges {
+    pub(super) added: Vec<Arc<PeerState>>,
+    /// For users.
+    pub(super) texts: Vec<String>,
 }
 
 impl State {
-    pub(super) fn new(config: &Config) -> Self {
-        let peers = config.peers.iter().map(|peer| PeerState {
-            key: peer.key,
-            exit: Exit::new(peer.reach.clone()),
-            flows: Flows::default(),
-            tunnels: Mutex::default(),
-            newest: watch::Sender::new(None),
-        });
+    pub(super) fn new(config: Config) -> Self {
+        let peers = config.peers.iter().map(|peer| Arc::new(PeerState::new(peer)));
         Self {
-            peers: peers.collect(),
+            peers: Mutex::new(peers.collect()),
+            trusted: KeyList::new(keys_of(&config)),
+            config: Mutex::new(Arc::new(config)),
             endpoints: Mutex::default(),
             last_number: AtomicU64::new(0),
+            reloaded: Mutex::default(),
             #[cfg(target_os = "linux")]
             kill_switch: OnceLock::new(),
         }
+    }
+
+    /// The configuration that holds at the moment.
+    pub(super) fn config(&self) -> Arc<Config> {
+        Arc::clone(&locked(&self.config))
+    }
+
+    /// From now on, `config` holds. The associations of peers that it does not name end.
+    pub(super) fn replace(&self, config: Config) -> PeerChanges {
+        // Before associations end: their peers cannot come back.
+        self.trusted.replace(keys_of(&config));
+        let mut changes = PeerChanges::default();
+        let mut peers = locked(&self.peers);
+        for gone in peers
+            .iter()
+            .filter(|known| !config.peers.iter().any(|peer| peer.key == known.key))
+        {
+            changes.texts.push(format!("{}: removed", gone.name()));
+            gone.revoke();
+        }
+        let kept = |peer: &Peer| peers.iter().find(|known| known.key == peer.key).cloned();
+        let all = config.peers.iter().map(|peer| match kept(peer) {
+            Some(known) => {
+                changes.texts.extend(known.change(peer));
+                known
+            }
+            None => {
+                let new = Arc::new(PeerState::new(peer));
+                changes.texts.push(format!("{}: added", peer.name));
+                changes.added.push(Arc::clone(&new));
+                new
+            }
+        });
+        let all: Vec<Arc<PeerState>> = all.collect();
+        *peers = all;
+        *locked(&self.config) = Arc::new(config);
+        changes
+    }
+
+    /// What came of reading the file again.
+    pub(super) fn set_reloaded(&self, reload: Reload) {
+        *locked(&self.reloaded) = Some((Instant::now(), reload));
+    }
+
+    /// The same, and when that was.
+    pub(super) fn reloaded(&self) -> Option<(Instant, Reload)> {
+        locked(&self.reloaded).clone()
     }
 
     /// This program has the kill switch of its network namespace until it ends.
@@ -73,36 +140,29 @@ impl State {
         self.kill_switch.get().is_some()
     }
 
-    /// The place of the peer with this key.
-    pub(super) fn peer_with(&self, key: PublicKey) -> Option<usize> {
-        self.peers.iter().position(|peer| peer.key == key)
+    /// The keys of the peers, whichever they are.
+    pub(super) const fn trusted(&self) -> &KeyList {
+        &self.trusted
     }
 
-    /// The way to a peer.
-    pub(super) fn route(&self, peer: usize) -> Route {
-        Route::new(self.peers[peer].newest.subscribe(), self.flows(peer))
+    /// All peers.
+    pub(super) fn peers(&self) -> Vec<Arc<PeerState>> {
+        locked(&self.peers).clone()
     }
 
-    /// The flows to a peer that programs of this host have begun.
-    pub(super) fn flows(&self, peer: usize) -> Flows {
-        self.peers[peer].flows.clone()
+    /// The peer with this key.
+    pub(super) fn peer(&self, key: PublicKey) -> Option<Arc<PeerState>> {
+        locked(&self.peers).iter().find(|peer| peer.key == key).cloned()
     }
 
-    /// What connects to the targets of a peer.
-    pub(super) fn exit(&self, peer: usize) -> Exit {
-        self.peers[peer].exit.clone()
-    }
-
-    /// The tunnels of a peer at the moment, with their numbers.
-    pub(super) fn tunnels(&self, peer: usize) -> Vec<(u64, Tunnel)> {
-        self.peers[peer].tunnels().clone()
-    }
-
-    /// A new tunnel to a peer is up; returns its number. The oldest one ends if there are too many.
-    pub(super) fn add(&self, peer: usize, tunnel: &Tunnel) -> u64 {
+    /// A new tunnel to a peer is up; returns its number. The oldest one ends if there are too many. `None` if the peer was removed.
+    pub(super) fn add(&self, peer: &PeerState, tunnel: &Tunnel) -> Option<u64> {
+        let mut tunnels = peer.locked_tunnels();
+        if peer.is_removed() {
+            tunnel.association().abort(REVOKED);
+            return None;
+        }
         let number = 1 + self.last_number.fetch_add(1, Ordering::Relaxed);
-        let peer = &self.peers[peer];
-        let mut tunnels = peer.tunnels();
         if tunnels.len() >= MAX_TUNNELS {
             let (_, oldest) = tunnels.remove(0);
             oldest
@@ -111,16 +171,7 @@ impl State {
         }
         tunnels.push((number, tunnel.clone()));
         peer.newest.send_replace(Some(tunnel.clone()));
-        number
-    }
-
-    /// A tunnel is over.
-    pub(super) fn remove(&self, peer: usize, number: u64) {
-        let peer = &self.peers[peer];
-        let mut tunnels = peer.tunnels();
-        tunnels.retain(|(known, _)| *known != number);
-        let newest = tunnels.last().map(|(_, tunnel)| tunnel.clone());
-        peer.newest.send_replace(newest);
+        Some(number)
     }
 
     /// Whether a socket of an endpoint is bound to `address`.
@@ -157,12 +208,111 @@ impl State {
     }
 
     fn endpoints(&self) -> MutexGuard<'_, Vec<Endpoint>> {
-        self.endpoints.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.endpoints)
     }
 }
 
 impl PeerState {
-    fn tunnels(&self) -> MutexGuard<'_, Vec<(u64, Tunnel)>> {
-        self.tunnels.lock().unwrap_or_else(PoisonError::into_inner)
+    fn new(peer: &Peer) -> Self {
+        Self {
+            key: peer.key,
+            config: Mutex::new(Arc::new(peer.clone())),
+            exit: Exit::new(peer.reach.clone()),
+            flows: Flows::default(),
+            tunnels: Mutex::default(),
+            newest: watch::Sender::new(None),
+            is_removed: watch::Sender::new(false),
+        }
     }
+
+    /// From now on, `peer` holds; returns what has changed.
+    fn change(&self, peer: &Peer) -> Vec<String> {
+        let before = std::mem::replace(&mut *locked(&self.config), Arc::new(peer.clone()));
+        let mut texts = Vec::new();
+        if before.name != peer.name {
+            texts.push(format!("{}: Name, which was {}", peer.name, before.name));
+        }
+        if before.reach != peer.reach {
+            self.exit.set_reach(peer.reach.clone());
+            texts.push(format!("{}: Allow", peer.name));
+        }
+        texts
+    }
+
+    /// The peer is none any more.
+    fn revoke(&self) {
+        let tunnels = self.locked_tunnels();
+        self.is_removed.send_replace(true);
+        for (_, tunnel) in tunnels.iter() {
+            tunnel.association().abort(REVOKED);
+        }
+    }
+
+    /// Whether the file does not name it any more.
+    pub(super) fn is_removed(&self) -> bool {
+        *self.is_removed.borrow()
+    }
+
+    /// Waits until the file does not name it any more.
+    pub(super) async fn removed(&self) {
+        // The sender is there as long as this is.
+        let _ = self
+            .is_removed
+            .subscribe()
+            .wait_for(|is_removed| *is_removed)
+            .await;
+    }
+
+    pub(super) const fn key(&self) -> PublicKey {
+        self.key
+    }
+
+    /// What the file says of it.
+    pub(super) fn config(&self) -> Arc<Peer> {
+        Arc::clone(&locked(&self.config))
+    }
+
+    pub(super) fn name(&self) -> String {
+        self.config().name.clone()
+    }
+
+    /// The way to it.
+    pub(super) fn route(&self) -> Route {
+        Route::new(self.newest.subscribe(), self.flows())
+    }
+
+    /// The flows to it that programs of this host have begun.
+    pub(super) fn flows(&self) -> Flows {
+        self.flows.clone()
+    }
+
+    /// What connects to its targets.
+    pub(super) fn exit(&self) -> Exit {
+        self.exit.clone()
+    }
+
+    /// Its tunnels at the moment, with their numbers.
+    pub(super) fn tunnels(&self) -> Vec<(u64, Tunnel)> {
+        self.locked_tunnels().clone()
+    }
+
+    /// A tunnel is over.
+    pub(super) fn remove(&self, number: u64) {
+        let mut tunnels = self.locked_tunnels();
+        tunnels.retain(|(known, _)| *known != number);
+        let newest = tunnels.last().map(|(_, tunnel)| tunnel.clone());
+        self.newest.send_replace(newest);
+    }
+
+    fn locked_tunnels(&self) -> MutexGuard<'_, Vec<(u64, Tunnel)>> {
+        locked(&self.tunnels)
+    }
+}
+
+fn keys_of(config: &Config) -> Vec<PublicKey> {
+    config.peers.iter().map(|peer| peer.key).collect()
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,24 +5,33 @@ use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::Shared;
-use super::config::Config;
 use super::preferences;
+use super::reload::{Asked, Reload};
 use super::state::State;
 use crate::failure::Failure;
-use crate::output::{PathReport, SCHEMA, bytes_text, print, printable};
+use crate::output::{PathReport, SCHEMA, bytes_text, print, printable, reloaded_text};
 
 /// How long a running tunnel has to answer, and its reader to read.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Requests. Without one, the status is told.
+const STATUS: &str = "status\n";
+const RELOAD: &str = "reload\n";
+
+/// Bytes of a request that are read.
+const LONGEST_REQUEST: u64 = 64;
 
 /// What is told, as one line of JSON.
 #[derive(Debug, Deserialize, Serialize)]
@@ -30,6 +39,25 @@ struct Status {
     schema: u32,
     event: String,
     peers: Vec<PeerStatus>,
+    /// What came of reading the file again, if that was asked for.
+    reload: Option<ReloadStatus>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+struct ReloadStatus {
+    /// Time since then.
+    seconds: f64,
+    #[serde(flatten)]
+    reload: Reload,
+}
+
+/// What is answered to the request for a reload, as one line of JSON.
+#[derive(Debug, Deserialize, Serialize)]
+struct Reloaded {
+    schema: u32,
+    event: String,
+    #[serde(flatten)]
+    reload: Reload,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -66,40 +94,71 @@ struct PathStatus {
 
 /// Prints the status of the tunnel that runs with `file`.
 pub(super) async fn show(file: &Path, json: bool) -> Result<(), Failure> {
-    let socket = socket_file_of(file);
-    let asked = timeout(PATIENCE, ask(&socket)).await;
-    let text = match asked.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
-        Ok(text) => text,
-        Err(error) => {
-            let (socket, file) = (socket.display(), file.display());
-            return Err(Failure::Work(format!(
-                "{socket}: {error}; is `anabranch tunnel {file}` running, by the same user?"
-            )));
-        }
-    };
+    let text = ask(file, STATUS).await?;
     if json {
         return print(text);
     }
-    let status: Status = serde_json::from_str(&text).map_err(|error| {
-        Failure::Work(format!(
-            "{}: not a status of this version: {error}",
-            socket.display()
-        ))
-    })?;
-    print(describe(&status))
+    print(describe(&parsed(file, &text)?))
 }
 
-async fn ask(socket: &Path) -> io::Result<String> {
+/// Has the tunnel that runs with `file` read it again, and prints what came of it.
+pub(super) async fn reload(file: &Path, json: bool) -> Result<(), Failure> {
+    let text = ask(file, RELOAD).await?;
+    let Reloaded { reload, .. } = parsed(file, &text)?;
+    if let Some(error) = reload.error {
+        return Err(Failure::Usage(error));
+    }
+    match json {
+        true => print(text),
+        false => print(format!(
+            "{}\n",
+            reloaded_text(&reload.changes, &reload.needs_restart)
+        )),
+    }
+}
+
+/// Asks the tunnel that runs with `file`.
+async fn ask(file: &Path, request: &str) -> Result<String, Failure> {
+    let socket = socket_file_of(file);
+    let asked = timeout(PATIENCE, ask_at(&socket, request)).await;
+    asked
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+        .map_err(|error| {
+            let (socket, file) = (socket.display(), file.display());
+            Failure::Work(format!(
+                "{socket}: {error}; is `anabranch tunnel {file}` running, by the same user?"
+            ))
+        })
+}
+
+async fn ask_at(socket: &Path, request: &str) -> io::Result<String> {
+    let mut stream = UnixStream::connect(socket).await?;
+    stream.write_all(request.as_bytes()).await?;
+    stream.shutdown().await?;
     let mut text = String::new();
-    UnixStream::connect(socket)
-        .await?
-        .read_to_string(&mut text)
-        .await?;
+    stream.read_to_string(&mut text).await?;
     Ok(text)
+}
+
+fn parsed<'t, T: Deserialize<'t>>(file: &Path, text: &'t str) -> Result<T, Failure> {
+    serde_json::from_str(text).map_err(|error| {
+        let socket = socket_file_of(file);
+        Failure::Work(format!(
+            "{}: not an answer of this version: {error}",
+            socket.display()
+        ))
+    })
 }
 
 fn describe(status: &Status) -> String {
     let mut text = String::new();
+    if let Some(ReloadStatus { seconds, reload }) = &status.reload {
+        let told = match &reload.error {
+            Some(error) => format!("failed, and changed nothing: {}", printable(error)),
+            None => reloaded_text(&reload.changes, &reload.needs_restart),
+        };
+        text += &format!("reload {seconds:.0} s ago: {told}\n");
+    }
     for peer in &status.peers {
         let name = printable(&peer.name);
         if peer.tunnels.is_empty() {
@@ -132,47 +191,79 @@ fn describe(status: &Status) -> String {
     text
 }
 
-/// Answers questions for the status. Without the socket, everything else works.
-pub(super) fn listen(shared: &Shared, parts: &mut JoinSet<Result<Infallible, Failure>>) {
-    let file = socket_file_of(&shared.config.file);
+/// Answers questions for the status, and passes requests for a reload on. Without the socket, everything else works.
+pub(super) fn listen(
+    shared: &Shared,
+    reloads: mpsc::Sender<Asked>,
+    parts: &mut JoinSet<Result<Infallible, Failure>>,
+) {
+    let file = socket_file_of(&shared.state.config().file);
     match SocketFile::open(&file) {
         Ok((listener, file)) => {
-            let shared = shared.clone();
-            parts.spawn(async move { Ok(answer(&shared, &listener, file).await) });
+            let state = Arc::clone(&shared.state);
+            parts.spawn(async move { Ok(answer_all(&state, &reloads, &listener, file).await) });
         }
         Err(error) => shared.warn(&format!(
-            "{}: {error}; `anabranch tunnel status` will not work",
+            "{}: {error}; `anabranch tunnel status` and `anabranch tunnel reload` will not work",
             file.display()
         )),
     }
 }
 
-async fn answer(shared: &Shared, listener: &UnixListener, _file: SocketFile) -> Infallible {
+async fn answer_all(
+    state: &State,
+    reloads: &mpsc::Sender<Asked>,
+    listener: &UnixListener,
+    _file: SocketFile,
+) -> Infallible {
     loop {
-        let Ok((mut reader, _)) = listener.accept().await else {
+        let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(PATIENCE).await;
             continue;
         };
-        // A reader that is gone, or does not read, gets none.
-        let _ = timeout(
-            PATIENCE,
-            reader.write_all(line(&shared.config, &shared.state).as_bytes()),
-        )
-        .await;
+        // Who is gone, or does not read, gets no answer.
+        let _ = timeout(PATIENCE, answer(state, reloads, stream)).await;
     }
 }
 
-/// The status of the moment, as a line of JSON.
-pub(super) fn line(config: &Config, state: &State) -> String {
-    serde_json::to_string(&status(config, state)).expect("invariant: a status has string keys only") + "\n"
+async fn answer(state: &State, reloads: &mpsc::Sender<Asked>, mut stream: UnixStream) -> io::Result<()> {
+    let mut request = String::new();
+    (&mut stream)
+        .take(LONGEST_REQUEST)
+        .read_to_string(&mut request)
+        .await?;
+    let text = match request.as_str() {
+        RELOAD => {
+            let (asked, answer) = oneshot::channel();
+            // Both fail when the program ends.
+            let _ = reloads.send(asked).await;
+            let reload = answer.await.map_err(io::Error::other)?;
+            json_line(&Reloaded {
+                schema: SCHEMA,
+                event: "tunnel-reloaded".to_owned(),
+                reload,
+            })
+        }
+        _ => line(state),
+    };
+    stream.write_all(text.as_bytes()).await
 }
 
-fn status(config: &Config, state: &State) -> Status {
-    let peers = config.peers.iter().enumerate().map(|(number, peer)| PeerStatus {
-        name: peer.name.clone(),
-        key: peer.key.to_string(),
-        tunnels: state
-            .tunnels(number)
+/// The status of the moment, as a line of JSON.
+pub(super) fn line(state: &State) -> String {
+    json_line(&status(state))
+}
+
+fn json_line(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("invariant: it has string keys only") + "\n"
+}
+
+fn status(state: &State) -> Status {
+    let peers = state.peers().into_iter().map(|peer| PeerStatus {
+        name: peer.name(),
+        key: peer.key().to_string(),
+        tunnels: peer
+            .tunnels()
             .iter()
             .map(|(number, tunnel)| {
                 let (connections, so_far) = tunnel.connections();
@@ -193,6 +284,10 @@ fn status(config: &Config, state: &State) -> Status {
         schema: SCHEMA,
         event: "tunnel-status".to_owned(),
         peers: peers.collect(),
+        reload: state.reloaded().map(|(at, reload)| ReloadStatus {
+            seconds: at.elapsed().as_secs_f64(),
+            reload,
+        }),
     }
 }
 

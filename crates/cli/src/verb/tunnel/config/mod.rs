@@ -5,6 +5,7 @@
 mod forward;
 mod lines;
 mod path;
+mod reload;
 #[cfg(test)]
 mod tests;
 mod tun;
@@ -31,7 +32,7 @@ use crate::parse::{
 const KEYS_OF_INTERFACE: &str = "PrivateKey, PrivateKeyFile, Listen, Path, Socks, Http, Forward, Tun, Address, MTU, Route, DNS and KillSwitch";
 
 /// What a tunnel's file says.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) file: PathBuf,
     pub(crate) key: PrivateKey,
@@ -51,7 +52,7 @@ pub(crate) struct Config {
 }
 
 /// Where a server listens.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Listen {
     /// At this port of all addresses.
     Everywhere(u16),
@@ -59,7 +60,7 @@ pub(crate) enum Listen {
 }
 
 /// A peer.
-#[derive(Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Peer {
     pub(crate) name: String,
     pub(crate) key: PublicKey,
@@ -70,12 +71,12 @@ pub(crate) struct Peer {
 }
 
 /// A place where programs of this host connect to.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Entrance {
     pub(crate) listen: SocketAddr,
     pub(crate) proxy: Proxy,
-    /// The peer that its connections go to: a place in [`Config::peers`].
-    pub(crate) peer: usize,
+    /// The key of the peer that its connections go to.
+    pub(crate) peer: PublicKey,
 }
 
 impl Config {
@@ -117,8 +118,11 @@ impl Config {
             let listen = entrance.listen;
             format!("{listen} is not a loopback address: whoever can connect to it can use the tunnel without authentication")
         });
-        let of_tun = tun.iter().flat_map(|tun| tun.warnings(&peers[tun.peer].peer));
-        let of_tun: Vec<String> = of_tun.collect();
+        let of_peer = |tun: &Tun| peers.iter().find(|section| section.peer.key == tun.peer);
+        let of_tun = tun
+            .iter()
+            .flat_map(|tun| of_peer(tun).map(|section| tun.warnings(&section.peer)));
+        let of_tun: Vec<String> = of_tun.flatten().collect();
         let holder = interface.key_file.as_deref().unwrap_or(file);
         let readable = is_readable_by_others(holder).then(|| {
             let holder = holder.display();
@@ -137,12 +141,10 @@ impl Config {
         })
     }
 
-    /// The peers to which this host connects.
-    pub(crate) fn called(&self) -> impl Iterator<Item = (usize, &Peer)> {
-        self.peers
-            .iter()
-            .enumerate()
-            .filter(|(_, peer)| !peer.endpoints.is_empty())
+    /// The name of the peer with this key.
+    pub(crate) fn name_of(&self, key: PublicKey) -> &str {
+        let peer = self.peers.iter().find(|peer| peer.key == key);
+        peer.map_or("", |peer| peer.name.as_str())
     }
 }
 
@@ -401,10 +403,11 @@ fn entrances(
             );
             return Err(ConfigError::new(file, Some(*line), text));
         };
-        let (listen, proxy) = (*listen, proxy.clone());
+        let (listen, proxy, peer) = (*listen, proxy.clone(), peers[peer].peer.key);
         entrances.push((*line, Entrance { listen, proxy, peer }));
     }
-    for (peer, section) in peers.iter().enumerate() {
+    for section in peers {
+        let peer = section.peer.key;
         entrances.extend(section.forwards.iter().map(|(line, forward)| {
             let (listen, proxy) = (forward.listen, Proxy::Forward(forward.target.clone()));
             (*line, Entrance { listen, proxy, peer })

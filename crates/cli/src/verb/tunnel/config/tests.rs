@@ -31,13 +31,13 @@ fn server_with_two_peers_is_parsed() {
         (other.name.as_str(), other.reach.clone()),
         ("peer 2", Reach::Only(Vec::new()))
     );
-    assert_eq!(config.called().count(), 0);
+    assert!(config.peers.iter().all(|peer| peer.endpoints.is_empty()));
     let [forward] = &config.entrances[..] else {
         panic!()
     };
     assert_eq!(
         (forward.peer, forward.listen.to_string().as_str()),
-        (0, "127.0.0.1:2222")
+        (first.public_key(), "127.0.0.1:2222")
     );
 }
 
@@ -52,9 +52,7 @@ fn client_leads_its_proxies_to_the_peer_with_an_endpoint() {
     );
     let config = parse_text(&text).unwrap();
     assert_eq!(config.paths, Some(parse_from("wwan0,192.0.2.7").unwrap()));
-    let [(0, peer)] = config.called().collect::<Vec<_>>()[..] else {
-        panic!()
-    };
+    let [peer] = &config.peers[..] else { panic!() };
     let endpoints: Vec<String> = peer.endpoints.iter().map(ToString::to_string).collect();
     assert_eq!(endpoints, ["server.example:9900", "192.0.2.1:9899"]);
     // A server gets nothing of its client's network.
@@ -281,11 +279,10 @@ fn device_carries_everything_of_its_versions_unless_told() {
     let tun = |lines: &str| parse_text(&with_tun(lines, "192.0.2.1")).unwrap();
     let config = tun("Tun = anabranch0\nAddress = 10.9.0.1/24, fd09::1/64");
     let device = config.tun.unwrap();
+    assert_eq!(device.peer, config.peers[0].key);
     let routes: Vec<String> = device.routes.iter().map(ToString::to_string).collect();
     assert_eq!(routes, ["0.0.0.0/0", "::/0"]);
-    assert!(
-        (device.mtu, device.has_kill_switch, device.peer) == (1_500, false, 0) && config.warnings.is_empty()
-    );
+    assert!((device.mtu, device.has_kill_switch) == (1_500, false) && config.warnings.is_empty());
     let config = tun(
         "Tun = t\nAddress = 10.9.0.1/30\nMTU = 9000\nDNS = 192.0.2.53\nRoute = 10.0.0.1/8\nKillSwitch = on",
     );
@@ -402,4 +399,59 @@ fn keys_of_a_device_are_refused_with_what_to_write() {
         peer.public_key()
     );
     assert_refused(&text, "t.conf:4: Tun: ", "there are 0");
+}
+
+#[test]
+fn what_needs_a_restart_stays_as_it_was_and_is_named() {
+    let [own, peer, other] = keys();
+    let file = |interface: &str, peer: &str| {
+        let text = format!("[Interface]\nPrivateKey = {interface}\n[Peer]\nPublicKey = {peer}\n");
+        parse_text(&text).unwrap()
+    };
+    let (own, peer) = (own.to_base64(), peer.public_key());
+    let before = file(
+        &format!("{own}\nListen = 9899\nPath = eth0, cap=1Mbit\nSocks = 1080"),
+        &format!("{peer}\nEndpoint = 192.0.2.1"),
+    );
+    // What can be changed at once, and nothing else.
+    let new = file(
+        &format!("{own}\nListen = 9899\nPath = eth0, backup\nHttp = 8118"),
+        &format!("{peer}\nEndpoint = 192.0.2.1\nName = server\nAllow = others"),
+    );
+    let (next, restart) = before.replaced_by(new.clone());
+    assert!(restart.is_empty(), "{restart:?}");
+    assert_eq!(next.preferences, new.preferences);
+    assert_eq!((&next.entrances, &next.peers), (&new.entrances, &new.peers));
+    // Everything else.
+    let new = file(
+        &format!("{}\nListen = 9900\nPath = eth1, cap=2Mbit", other.to_base64()),
+        &format!("{peer}\nEndpoint = 192.0.2.2\nName = server"),
+    );
+    let (next, restart) = before.replaced_by(new);
+    assert_eq!(restart, ["PrivateKey", "Listen", "Path", "Endpoint of server"]);
+    assert_eq!(next.key.public_key(), before.key.public_key());
+    assert_eq!((&next.listen, &next.paths), (&before.listen, &before.paths));
+    assert_eq!(next.preferences, before.preferences);
+    assert_eq!(next.peers[0].endpoints, before.peers[0].endpoints);
+    assert_eq!(next.peers[0].name, "server");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn keys_of_a_device_need_a_restart() {
+    let text = with_tun("Tun = anabranch0\nAddress = 10.9.0.1/24", "192.0.2.1");
+    let before = parse_text(&text).unwrap();
+    let restart = |text: &str| {
+        let (next, restart) = before.replaced_by(parse_text(text).unwrap());
+        assert_eq!(next.tun, before.tun);
+        restart
+    };
+    assert!(restart(&text).is_empty());
+    let other = text.replace(
+        "Address = 10.9.0.1/24",
+        "Address = 10.9.0.2/24\nMTU = 1400\nDNS = 192.0.2.53",
+    );
+    assert_eq!(restart(&other), ["Address", "MTU", "DNS"]);
+    let without = text.replace("Tun = anabranch0\nAddress = 10.9.0.1/24\n", "");
+    assert_eq!(restart(&without), ["Tun"]);
 }

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
+use anabranch::PublicKey;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use super::lines::{ConfigError, Entry};
@@ -30,8 +31,8 @@ pub(crate) struct Tun {
     pub(crate) dns: Vec<IpAddr>,
     /// Nothing to these networks passes by without the tunnel.
     pub(crate) has_kill_switch: bool,
-    /// The peer that packets go to: a place in the list of peers.
-    pub(crate) peer: usize,
+    /// The key of the peer that packets go to.
+    pub(crate) peer: PublicKey,
 }
 
 /// The keys, as they are read.
@@ -118,7 +119,7 @@ impl TunKeys {
         }
         let called = |section: &&PeerSection| !section.peer.endpoints.is_empty();
         let peer = match peers.iter().filter(called).count() {
-            1 => peers.iter().position(|section| called(&section)),
+            1 => peers.iter().find(called),
             _ => None,
         };
         let peer = peer.ok_or_else(|| {
@@ -129,7 +130,7 @@ impl TunKeys {
         })?;
         let has_kill_switch = self.has_kill_switch.unwrap_or(false);
         if has_kill_switch {
-            check_kill_switch(&routes, &peers[peer].peer)?;
+            check_kill_switch(&routes, &peer.peer)?;
         }
         Ok(Tun {
             name,
@@ -138,7 +139,7 @@ impl TunKeys {
             routes,
             dns: self.dns,
             has_kill_switch,
-            peer,
+            peer: peer.peer.key,
         })
     }
 }

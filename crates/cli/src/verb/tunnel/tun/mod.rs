@@ -34,11 +34,11 @@ pub(super) async fn open(
     shared: &Shared,
     parts: &mut JoinSet<Result<Infallible, Failure>>,
 ) -> Result<(), Failure> {
-    let Some(tun) = &shared.config.tun else {
-        return Ok(());
-    };
-    let peer = &shared.config.peers[tun.peer];
-    let endpoints = endpoints(peer).await;
+    let config = shared.state.config();
+    let Some(tun) = &config.tun else { return Ok(()) };
+    let peer = shared.state.peer(tun.peer);
+    let peer = peer.ok_or_else(|| Failure::work("the device leads to no peer"))?;
+    let endpoints = endpoints(&peer.config()).await;
     let device = TunDevice::create(&tun.name).map_err(|error| Failure::Work(explain(&tun.name, &error)))?;
     if tun.has_kill_switch {
         take_kill_switch(shared, tun, &endpoints)?;
@@ -79,19 +79,19 @@ pub(super) async fn open(
         name: &tun.name,
         addresses: &tun.addresses,
         routes: &tun.routes,
-        peer: &peer.name,
+        peer: &peer.name(),
     });
     let state = Arc::clone(&shared.state);
-    let config = TunConfig {
+    let carried = TunConfig {
         name: tun.name.clone(),
         addresses: tun.addresses.clone(),
         servers,
         is_own: IsOwn::new(move |address| state.has_socket(address)),
     };
 
-    let (name, route) = (tun.name.clone(), shared.state.route(tun.peer));
+    let (name, route) = (tun.name.clone(), peer.route());
     parts.spawn(async move {
-        let error = carry(device, config, route).await;
+        let error = carry(device, carried, route).await;
         Err(Failure::Work(format!("the device {name} has failed: {error}")))
     });
     Ok(())
