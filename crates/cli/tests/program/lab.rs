@@ -485,11 +485,11 @@ fn cell_of_a_plan_that_draws_none_is_refused_with_the_reason() {
 #[test]
 fn stop_rule_is_shown_in_progress_and_results() {
     let folder = tempfile::tempdir().unwrap();
-    let rule = "repetitions = 2\n\n[repeat]\nat-most = 3\nhalf-width = \"1%\"\n\n[time]";
+    let rule = "repetitions = 2\n\n[repeat]\nat-most = 3\nhalf-width = \"0.01%\"\n\n[time]";
     let check = "\n[[check]]\nclaim = \"fast\"\nkind = \"value\"\nseries = \"both\"\nat-least = 1\n";
     let lossy = PLAN.replacen(
         "delay = \"5ms\"",
-        "delay = \"5ms\"\nloss = { random = \"5%\" }",
+        "delay = \"5ms\"\nloss = { random = \"1%\" }",
         1,
     );
     let plan = plan(&folder, &format!("{}{check}", lossy.replacen("[time]", rule, 1)));
@@ -512,6 +512,7 @@ fn stop_rule_is_shown_in_progress_and_results() {
         (cells.len(), &cells[0]["count"], &cells[0]["ended"]),
         (2, &3.into(), &"most".into())
     );
+    assert!(cells[0]["half_width"].as_f64().unwrap() > 0.0001, "{cells:?}");
     let text = String::from_utf8(run(&arguments).stdout).unwrap();
     assert!(
         text.contains("3 repetitions in 2 cells: largest number reached"),

@@ -59,9 +59,14 @@ pub(super) fn print_objects(results: &Results<'_>, written: Option<(&Path, &Path
         print_json(&object)?;
     }
     for cell in repetitions(results) {
-        let mut object = serde_json::json!(cell);
-        object["event"] = "repetitions".into();
-        print_json(&object)?;
+        print_json(&serde_json::json!({
+            "event": "repetitions",
+            "cell": cell.cell,
+            "count": cell.count,
+            "ended": cell.ended,
+            "half_width": cell.half_width,
+            "widest": cell.widest,
+        }))?;
     }
     print_json(&serde_json::json!({
         "event": "experiment-done",
