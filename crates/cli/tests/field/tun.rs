@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use anabranch_types::Seed;
 use tempfile::TempDir;
 
 use super::harness::{PROGRAM, Running, needs_root, run};
@@ -372,6 +373,73 @@ fn kill_switch_lets_nothing_past_a_killed_client() {
     assert_eq!(site.configuration(), before);
     urls.iter().for_each(|url| drop(site.curl(&[url])));
     assert!(forwarded("after"));
+}
+
+/// Sends datagrams of both IP versions, and questions to name servers, until it is killed.
+const TALK: &str = r#"
+import itertools, socket, time
+v4, v6 = (socket.socket(family, socket.SOCK_DGRAM) for family in (socket.AF_INET, socket.AF_INET6))
+for _ in itertools.count():
+    for s, to in ((v4, ('192.0.2.2', 9)), (v6, ('2001:db8::2', 9)), (v4, ('198.51.100.53', 53))):
+        try: s.sendto(b'x', to)
+        except OSError: pass
+    time.sleep(0.001)
+"#;
+
+/// Kills the client in its start, whatever it has just done, and while it carries.
+#[test]
+fn client_killed_at_random_moments_leaves_nothing_behind_and_nothing_open() {
+    let keys = "KillSwitch = on\nDNS = 192.0.2.2\n";
+    let Some(site) = needs_root("network namespaces", || Site::make(keys)) else {
+        return;
+    };
+    let before = site.configuration();
+    // Without rules, of which the kill switch has some.
+    let links = || -> String {
+        let text = site.configuration();
+        let is_rule = |line: &&str| {
+            line.split_once(':')
+                .is_some_and(|(at, _)| at.parse::<u32>().is_ok())
+        };
+        let (rules, others): (Vec<&str>, Vec<&str>) = text.lines().partition(is_rule);
+        // Links have numbers, too.
+        let links = rules.into_iter().filter(|line| line.contains("mtu"));
+        links.chain(others).collect::<Vec<_>>().join("\n")
+    };
+    let untouched = links();
+    let mut server = tunnel(&site.server, &site.files[0]);
+    server.event("tunnel-listening");
+    site.start_client().kill();
+    site.server.run("nft add table inet leaks");
+    site.server
+        .run("nft add chain inet leaks through { type filter hook forward priority 0 ; }");
+    site.server
+        .run("nft add rule inet leaks through iifname != lan counter");
+    let mut python = site.client.command("python3");
+    let _talk = Child(python.args(["-c", TALK]).spawn().unwrap());
+    let seed = u64::from(std::process::id());
+    let mut rng = Seed(seed).rng();
+    for round in 0..20 {
+        let mut client = tunnel(&site.client, &site.files[1]);
+        // Each look takes some milliseconds, and the start some dozens of them.
+        for _ in 0..rng.below(40) {
+            site.client.bytes_sent("up1");
+        }
+        client.kill();
+        assert_eq!(links(), untouched, "round {round} of seed {seed}");
+    }
+    let client = site.start_client();
+    assert_eq!(site.ask("192.0.2.2", "5000"), "192.0.2.2\n".repeat(3));
+    let listed = site
+        .server
+        .command("nft")
+        .args(["list", "table", "inet", "leaks"])
+        .output();
+    let leaks = String::from_utf8(listed.unwrap().stdout).unwrap();
+    assert!(leaks.contains("counter packets 0 "), "seed {seed}: {leaks}");
+    client.interrupt();
+    assert_eq!(client.end().0, Some(130));
+    assert_eq!(site.configuration(), before);
 }
 
 #[test]

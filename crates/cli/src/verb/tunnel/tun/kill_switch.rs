@@ -9,7 +9,8 @@
 //! ```
 //!
 //! The device and the networks that this host is connected to are in the main table. The rules stay when the program is killed: they are there for that. The
-//! next start with a kill switch replaces them, and an end in order takes them away. Starts without one leave them alone.
+//! next start with a kill switch replaces them, and an end in order takes them away. Starts without one leave them alone. While they are
+//! replaced, another rule at 9900 does what that at 9899 does: a program that is killed just then leaves nothing open.
 //!
 //! Rules have no owner. So a running program has an abstract Unix socket, of which there is one of a name in each network namespace, as rules are; it vanishes
 //! with the program.
@@ -30,6 +31,9 @@ const OWN: u32 = 9_897;
 const THROUGH: u32 = 9_898;
 const NOTHING_ELSE: u32 = 9_899;
 
+/// Stands in for [`NOTHING_ELSE`] while the rules are replaced.
+const MEANWHILE: u32 = 9_900;
+
 /// Name of the socket of the program whose rules these are.
 const HELD: &[u8] = b"anabranch-kill-switch";
 
@@ -48,29 +52,63 @@ pub(super) fn hold() -> Result<UnixDatagram, String> {
     })
 }
 
+/// Replaces the rules of an earlier run, if there are any, by those of this one. Nothing passes in between. The caller [holds](hold) the
+/// right to them.
+///
+/// # Errors
+///
+/// What `ip` has refused, and why. Then no rule is left.
+pub(super) fn replace(tun: &Tun, endpoints: &[SocketAddr]) -> Result<(), String> {
+    if is_engaged() {
+        for line in unreachable(tun, MEANWHILE) {
+            // An earlier run that was killed here has left it.
+            let _ = ip(&[line]);
+        }
+    }
+    delete(&[OWN, THROUGH, NOTHING_ELSE]);
+    engage(tun, endpoints)?;
+    delete(&[MEANWHILE]);
+    Ok(())
+}
+
+/// What keeps packets to the networks of the tunnel from going anywhere else.
+fn unreachable(tun: &Tun, preference: u32) -> impl Iterator<Item = String> {
+    tun.routes.iter().map(move |route| {
+        let version = version_of(route.addr().is_ipv4());
+        let to = towards(route);
+        format!("{version} rule add preference {preference} {to}unreachable")
+    })
+}
+
+/// The words of a rule for packets to `route`; none for all packets.
+fn towards(route: &IpNet) -> String {
+    match route.prefix_len() {
+        0 => String::new(),
+        _ => format!("to {route} "),
+    }
+}
+
 /// Puts the rules in place. The caller [holds](hold) the right to them.
 ///
 /// # Errors
 ///
 /// What `ip` has refused, and why. Then no rule is left.
-pub(super) fn engage(tun: &Tun, endpoints: &[SocketAddr]) -> Result<(), String> {
+fn engage(tun: &Tun, endpoints: &[SocketAddr]) -> Result<(), String> {
     let endpoints = endpoints.iter().map(|endpoint| {
         let (version, host, port) = (version_of(endpoint.is_ipv4()), endpoint.ip(), endpoint.port());
         format!("{version} rule add preference {OWN} to {host} ipproto udp dport {port} lookup main")
     });
-    let networks = tun.routes.iter().flat_map(|route| {
+    let networks = tun.routes.iter().map(|route| {
         let version = version_of(route.addr().is_ipv4());
-        let to = match route.prefix_len() {
-            0 => String::new(),
-            _ => format!("to {route} "),
-        };
-        let less_specific = longest_less_specific(route);
-        [
-            format!("{version} rule add preference {THROUGH} {to}lookup main suppress_prefixlength {less_specific}"),
-            format!("{version} rule add preference {NOTHING_ELSE} {to}unreachable"),
-        ]
+        let (to, less_specific) = (towards(route), longest_less_specific(route));
+        format!(
+            "{version} rule add preference {THROUGH} {to}lookup main suppress_prefixlength {less_specific}"
+        )
     });
-    let lines: Vec<String> = endpoints.chain(networks).collect();
+    let lines: Vec<String> = endpoints
+        .chain(networks)
+        .chain(unreachable(tun, NOTHING_ELSE))
+        .collect();
     ip(&lines).inspect_err(|_| release())
 }
 
@@ -81,10 +119,14 @@ fn longest_less_specific(route: &IpNet) -> u8 {
 
 /// Takes the rules away, also those of an earlier run.
 pub(super) fn release() {
+    delete(&[OWN, THROUGH, NOTHING_ELSE, MEANWHILE]);
+}
+
+fn delete(preferences: &[u32]) {
     for is_ipv4 in [true, false] {
-        for preference in [OWN, THROUGH, NOTHING_ELSE] {
+        for preference in preferences {
             // Each call deletes one, until there is none.
-            while is_deleted(version_of(is_ipv4), preference) {}
+            while is_deleted(version_of(is_ipv4), *preference) {}
         }
     }
 }
@@ -95,8 +137,12 @@ pub(super) fn is_engaged() -> bool {
         let output = Command::new("ip").args([version, "rule", "show"]).output();
         output.is_ok_and(|output| {
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            text.lines()
-                .any(|line| line.starts_with(&format!("{NOTHING_ELSE}:")))
+            let is_ours = |line: &str| {
+                [NOTHING_ELSE, MEANWHILE]
+                    .iter()
+                    .any(|preference| line.starts_with(&format!("{preference}:")))
+            };
+            text.lines().any(is_ours)
         })
     };
     listed("-4") || (has_ipv6() && listed("-6"))

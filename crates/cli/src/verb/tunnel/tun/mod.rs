@@ -101,8 +101,7 @@ pub(super) async fn open(
 fn take_kill_switch(shared: &Shared, tun: &Tun, endpoints: &[SocketAddr]) -> Result<(), Failure> {
     let held = kill_switch::hold().map_err(Failure::Work)?;
     shared.state.hold_kill_switch(held);
-    kill_switch::release();
-    kill_switch::engage(tun, endpoints).map_err(Failure::Work)
+    kill_switch::replace(tun, endpoints).map_err(Failure::Work)
 }
 
 /// Takes away what does not vanish with the device, when the program ends in order.
