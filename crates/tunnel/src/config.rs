@@ -9,15 +9,15 @@ use crate::relay::STREAMS;
 /// Send and receive buffer: two of the largest windows of connections.
 const BUFFER: u64 = 16 << 20;
 
-/// The configuration that both ends of a tunnel have, with `policies` apart from the choices below: streams get equal shares, and no
-/// message waits for the end of another.
+/// The configuration that both ends of a tunnel have, with `policies` apart from the choices below: streams share by the weights of their
+/// [classes](crate::Class), and no message waits for the end of another.
 ///
 /// # Panics
 ///
 /// Never: the names of the choices are those of the catalog, which a test checks.
 #[must_use]
 pub fn association_config(mut policies: PolicyRecipe) -> AssociationConfig {
-    for (key, choice) in [("stream-scheduler", "fair-bandwidth"), ("interleaving", "on")] {
+    for (key, choice) in [("stream-scheduler", "wfq"), ("interleaving", "on")] {
         policies
             .set(key, choice)
             .expect("invariant: the catalog has these choices");

@@ -4,11 +4,13 @@
 //! far side, so none waits for another, and nothing has to be opened or closed.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::num::NonZeroU16;
 use std::time::Duration;
 
 use anabranch::{Message, Ppid, Reliability, StreamId};
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 
+use crate::class::{Class, by_size};
 use crate::frame::{FrameError, IPV4, IPV6, NAME};
 use crate::relay::{Role, STREAMS};
 use crate::target::Host;
@@ -16,8 +18,11 @@ use crate::target::Host;
 /// Payload protocol identifier of datagrams.
 pub const DATAGRAM: Ppid = Ppid(0x414e_5402);
 
-/// Streams of datagrams, beside those of connections. A flow always uses the same one, and streams have equal shares.
+/// Streams of datagrams, beside those of connections: four groups of [`GROUP`].
 pub const DATAGRAM_STREAMS: u16 = 64;
+
+/// Streams of a group. The datagrams of a flow use one of each group.
+const GROUP: u16 = 16;
 
 /// How long a datagram may wait to be sent, or to be sent again. Who waits for it has given it up by then, or asks again.
 const LIFETIME: Duration = Duration::from_millis(500);
@@ -45,6 +50,8 @@ pub struct Datagram {
     pub host: Host,
     /// The port of that host: 0 for an echo, and only for that.
     pub port: u16,
+    /// Its class, by a rule of the end that has begun the flow; `None` if its size decides. Its stream tells it.
+    pub class: Option<Class>,
     /// The data.
     pub payload: Bytes,
 }
@@ -69,7 +76,7 @@ impl Role {
 }
 
 impl Datagram {
-    /// Parses the payload of a message.
+    /// Parses the payload of a message. The [class](Self::class) is told by the stream, and not set.
     ///
     /// # Errors
     ///
@@ -92,6 +99,7 @@ impl Datagram {
             kind,
             host,
             port,
+            class: None,
             payload,
         })
     }
@@ -127,10 +135,38 @@ impl Datagram {
         out.freeze()
     }
 
-    /// The stream of its flow.
+    /// The stream of its flow and class.
     pub(crate) const fn stream(&self) -> StreamId {
+        let group = match (self.class, by_size(self.payload.len())) {
+            (None | Some(Class::Bulk), Class::Bulk) | (Some(Class::Bulk), _) => 0,
+            (Some(Class::Interactive), _) => 1,
+            (None, _) => 2,
+            (Some(Class::RealTime), _) => 3,
+        };
         // The lowest bit says who has begun the flow.
-        StreamId(STREAMS + (self.flow >> 1) % DATAGRAM_STREAMS)
+        StreamId(STREAMS + group * GROUP + (self.flow >> 1) % GROUP)
+    }
+
+    /// The class of datagrams on a stream, by a rule; `None` where size decides.
+    pub(crate) const fn class_of(stream: StreamId) -> Option<Class> {
+        match stream.0.saturating_sub(STREAMS) / GROUP {
+            1 => Some(Class::Interactive),
+            3 => Some(Class::RealTime),
+            _ => None,
+        }
+    }
+
+    /// All streams of datagrams whose weight is another one than that of bulk.
+    pub(crate) fn weights() -> impl Iterator<Item = (StreamId, NonZeroU16)> {
+        let classes = [
+            (1, Class::Interactive),
+            (2, Class::RealTime),
+            (3, Class::RealTime),
+        ];
+        classes.into_iter().flat_map(|(group, class)| {
+            let first = STREAMS + group * GROUP;
+            (first..first + GROUP).map(move |stream| (StreamId(stream), class.weight()))
+        })
     }
 
     /// Its message.
@@ -180,6 +216,7 @@ mod tests {
             kind,
             host: host.parse().unwrap(),
             port,
+            class: None,
             payload: Bytes::from_static(b"data"),
         }
     }
@@ -197,6 +234,35 @@ mod tests {
             ..datagram(DatagramKind::Udp, "192.0.2.1", 1)
         };
         assert_eq!(Datagram::parse(empty.encode()), Ok(empty));
+    }
+
+    #[test]
+    fn stream_tells_the_class_that_a_rule_gave() {
+        let of = |class, length: usize| {
+            let payload = Bytes::from(vec![0; length]);
+            let datagram = datagram(DatagramKind::Udp, "192.0.2.1", 53);
+            let stream = Datagram {
+                class,
+                payload,
+                ..datagram
+            }
+            .stream();
+            let weight = Datagram::weights().find(|(known, _)| *known == stream);
+            (
+                weight.map_or(1, |(_, weight)| weight.get()),
+                Datagram::class_of(stream),
+            )
+        };
+        assert_eq!(of(None, 160), (64, None));
+        assert_eq!(of(None, 1_200), (1, None));
+        for class in [Class::Interactive, Class::RealTime] {
+            assert_eq!(of(Some(class), 160), (class.weight().get(), Some(class)));
+            assert_eq!(of(Some(class), 1_200), (class.weight().get(), Some(class)));
+        }
+        // Answers to bulk go by size: nothing is gained by less.
+        assert_eq!(of(Some(Class::Bulk), 160), (1, None));
+        assert_eq!(Datagram::weights().count(), 48);
+        assert!(Datagram::weights().all(|(stream, _)| stream.0 < STREAMS + DATAGRAM_STREAMS));
     }
 
     #[test]

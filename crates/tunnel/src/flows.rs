@@ -95,6 +95,7 @@ mod tests {
             kind: DatagramKind::Udp,
             host: "192.0.2.1".parse().unwrap(),
             port: 53,
+            class: None,
             payload: Bytes::from_static(payload.as_bytes()),
         };
         flows.deliver(datagram(second.number(), "for the second"));

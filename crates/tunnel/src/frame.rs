@@ -8,6 +8,7 @@ use anabranch::Ppid;
 use bytes::{BufMut as _, Bytes, BytesMut};
 use thiserror::Error;
 
+use crate::class::Class;
 use crate::target::{Host, Target};
 
 /// Code point of the adaptation layer (RFC 5061 §4.2.6): `ANT` and the version of the protocol. Ends that declare another one do not
@@ -24,7 +25,7 @@ pub const CONTROL: Ppid = Ppid(0x414e_5401);
 pub const LONGEST_DATA: usize = 64 << 10;
 
 /// Longest control frame: OPEN with the longest name.
-pub(crate) const LONGEST_CONTROL: usize = 4 + 255;
+pub(crate) const LONGEST_CONTROL: usize = 5 + 255;
 
 const OPEN: u8 = 1;
 const OPENED: u8 = 2;
@@ -41,8 +42,8 @@ pub(crate) const IPV6: u8 = 4;
 /// A frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Frame {
-    /// Opens a connection to a target.
-    Open(Target),
+    /// Opens a connection to a target, of a class; `None` if its size decides.
+    Open(Target, Option<Class>),
     /// The target has accepted the connection.
     Opened,
     /// Bytes of the connection: 1 to [`LONGEST_DATA`].
@@ -138,6 +139,9 @@ pub enum FrameError {
     /// The target of an OPEN frame is not valid.
     #[error("the target of an OPEN frame is not valid")]
     Target,
+    /// The class of an OPEN frame does not exist.
+    #[error("an OPEN frame has the class {0}")]
+    Class(u8),
     /// A CREDIT frame gives nothing.
     #[error("a CREDIT frame gives nothing")]
     NoCredit,
@@ -171,7 +175,7 @@ impl Frame {
         let (&kind, fields) = payload.split_first().ok_or(FrameError::Length(0))?;
         let wrong_length = FrameError::Length(kind);
         let frame = match kind {
-            OPEN => return parse_target(fields).map(Self::Open),
+            OPEN => return parse_open(fields),
             CREDIT => {
                 let bytes = u32::from_be_bytes(fields.try_into().map_err(|_| wrong_length)?);
                 return if bytes == 0 {
@@ -202,7 +206,7 @@ impl Frame {
     pub(crate) fn length(&self) -> usize {
         match self {
             Self::Data(payload) => payload.len(),
-            Self::Open(target) => encode_target(target).len(),
+            Self::Open(target, class) => encode_open(target, *class).len(),
             Self::Credit(_) => 5,
             Self::Reset(_) => 2,
             Self::Opened | Self::Finished | Self::Closed => 1,
@@ -214,7 +218,7 @@ impl Frame {
     pub fn encode(self) -> (Ppid, Bytes) {
         let control = match self {
             Self::Data(payload) => return (DATA, payload),
-            Self::Open(target) => return (CONTROL, encode_target(&target)),
+            Self::Open(target, class) => return (CONTROL, encode_open(&target, class)),
             Self::Credit(bytes) => {
                 let mut out = BytesMut::with_capacity(5);
                 out.put_u8(CREDIT);
@@ -230,10 +234,11 @@ impl Frame {
     }
 }
 
-fn parse_target(fields: &[u8]) -> Result<Target, FrameError> {
+fn parse_open(fields: &[u8]) -> Result<Frame, FrameError> {
     let wrong = FrameError::Length(OPEN);
     let (port, fields) = fields.split_first_chunk::<2>().ok_or(wrong)?;
-    let (&kind, address) = fields.split_first().ok_or(wrong)?;
+    let (&[class, kind], address) = fields.split_first_chunk::<2>().ok_or(wrong)?;
+    let class = Class::of_number(class).ok_or(FrameError::Class(class))?;
     let host = match kind {
         IPV4 => Host::from(Ipv4Addr::from(<[u8; 4]>::try_from(address).map_err(|_| wrong)?)),
         IPV6 => Host::from(Ipv6Addr::from(<[u8; 16]>::try_from(address).map_err(|_| wrong)?)),
@@ -243,13 +248,15 @@ fn parse_target(fields: &[u8]) -> Result<Target, FrameError> {
         }
         _ => return Err(FrameError::Target),
     };
-    Target::new(host, u16::from_be_bytes(*port)).ok_or(FrameError::Target)
+    let target = Target::new(host, u16::from_be_bytes(*port)).ok_or(FrameError::Target)?;
+    Ok(Frame::Open(target, class))
 }
 
-fn encode_target(target: &Target) -> Bytes {
+fn encode_open(target: &Target, class: Option<Class>) -> Bytes {
     let mut out = BytesMut::new();
     out.put_u8(OPEN);
     out.put_u16(target.port);
+    out.put_u8(class.map_or(0, Class::number));
     match &target.host {
         Host::Address(std::net::IpAddr::V4(address)) => {
             out.put_u8(IPV4);
@@ -276,7 +283,9 @@ mod tests {
     #[test]
     fn frames_are_parsed_as_they_were_encoded() {
         let targets = ["192.0.2.1:80", "[2001:db8::1]:443", "example.org:22"];
-        let opens = targets.iter().map(|target| Frame::Open(target.parse().unwrap()));
+        let classes = [None, Some(Class::Bulk), Some(Class::RealTime)];
+        let opens = targets.iter().zip(classes);
+        let opens = opens.map(|(target, class)| Frame::Open(target.parse().unwrap(), class));
         let resets = REASONS.iter().map(|reason| Frame::Reset(*reason));
         let others = [
             Frame::Opened,
@@ -300,11 +309,15 @@ mod tests {
         assert_eq!(control(&[CREDIT, 0, 0, 1]), FrameError::Length(CREDIT));
         assert_eq!(control(&[CREDIT, 0, 0, 0, 0]), FrameError::NoCredit);
         assert_eq!(control(&[RESET]), FrameError::Length(RESET));
-        assert_eq!(control(&[OPEN, 0, 80, IPV4, 1, 2, 3]), FrameError::Length(OPEN));
-        assert_eq!(control(&[OPEN, 0, 0, IPV4, 1, 2, 3, 4]), FrameError::Target);
-        assert_eq!(control(&[OPEN, 0, 80, NAME]), FrameError::Target);
-        assert_eq!(control(&[OPEN, 0, 80, NAME, b'a', b'\n']), FrameError::Target);
-        assert_eq!(control(&[OPEN, 0, 80, 2, b'a']), FrameError::Target);
+        assert_eq!(
+            control(&[OPEN, 0, 80, 0, IPV4, 1, 2, 3]),
+            FrameError::Length(OPEN)
+        );
+        assert_eq!(control(&[OPEN, 0, 0, 0, IPV4, 1, 2, 3, 4]), FrameError::Target);
+        assert_eq!(control(&[OPEN, 0, 80, 0, NAME]), FrameError::Target);
+        assert_eq!(control(&[OPEN, 0, 80, 0, NAME, b'a', b'\n']), FrameError::Target);
+        assert_eq!(control(&[OPEN, 0, 80, 0, 2, b'a']), FrameError::Target);
+        assert_eq!(control(&[OPEN, 0, 80, 4, NAME, b'a']), FrameError::Class(4));
         assert_eq!(Frame::parse(Ppid(0), "x".into()), Err(FrameError::Ppid(0)));
         let long = Bytes::from(vec![0; LONGEST_DATA + 1]);
         assert_eq!(

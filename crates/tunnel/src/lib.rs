@@ -7,6 +7,7 @@
 //! | file | question |
 //! |---|---|
 //! | `target.rs` | where is a connection to lead? |
+//! | `class.rs` | what comes first when the paths are full? |
 //! | `frame.rs` | what do both ends tell each other? |
 //! | `datagram.rs`, `flows.rs` | how are UDP and ICMP echo carried? |
 //! | `credit.rs` | how much may be under way or unread? |
@@ -19,6 +20,7 @@
 //!
 //! docs/tunnel.md specifies the protocol.
 
+mod class;
 mod config;
 mod credit;
 mod datagram;
@@ -34,6 +36,7 @@ mod target;
 mod tun;
 mod tunnel;
 
+pub use class::{BURST, Class, ClassRule, ClassRuleError, Classes, SMALL};
 pub use config::association_config;
 pub use credit::{BUDGET, INITIAL_WINDOW, LARGEST_WINDOW};
 pub use datagram::{DATAGRAM, DATAGRAM_STREAMS, Datagram, DatagramKind};

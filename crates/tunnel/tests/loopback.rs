@@ -2,11 +2,14 @@
 #![cfg(test)]
 
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use anabranch::{Bytes, CloseReason, Endpoint, Message, PolicyRecipe, StreamId};
+use anabranch::{Bytes, CloseReason, Endpoint, Message, PathPreference, PolicyRecipe, StreamId};
 use anabranch_tunnel::{
-    CONTROL, End, Exit, ExitFlows, Flows, Frame, Proxy, Reach, Reason, Role, Route, Tunnel,
-    association_config, serve, splice,
+    CONTROL, Class, Classes, Connection, End, Exit, ExitFlows, Flows, Frame, Incoming, Proxy, Reach, Reason,
+    Role, Route, Tunnel, association_config, serve, splice,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
@@ -65,7 +68,7 @@ impl Pair {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, receiver) = watch::channel(Some(self.client.clone()));
-        let route = Route::new(receiver, self.flows.clone());
+        let route = Route::new(receiver, self.flows.clone(), Classes::default());
         tokio::spawn(async move {
             let _sender = sender;
             serve(listener, proxy, route).await
@@ -251,7 +254,7 @@ async fn host_of_the_far_side_is_out_of_reach_by_default() {
     for host in hosts {
         let connection = pair
             .client
-            .open(format!("{host}:{port}").parse().unwrap())
+            .open(format!("{host}:{port}").parse().unwrap(), None)
             .unwrap();
         assert_eq!(connection.opened().await, Err(Reason::NotPermitted), "{host}");
     }
@@ -261,7 +264,10 @@ async fn host_of_the_far_side_is_out_of_reach_by_default() {
 async fn peer_that_may_reach_nothing_has_no_names_resolved() {
     let pair = Pair::start(Reach::Only(Vec::new())).await;
     // A name that does not exist: it would be unknown if it was asked for.
-    let connection = pair.client.open("name.invalid:80".parse().unwrap()).unwrap();
+    let connection = pair
+        .client
+        .open("name.invalid:80".parse().unwrap(), None)
+        .unwrap();
     assert_eq!(connection.opened().await, Err(Reason::NotPermitted));
 }
 
@@ -342,7 +348,7 @@ async fn connections_beyond_the_limit_of_the_exit_are_refused() {
         server.run(serve, |_| {}).await
     });
     let target: anabranch_tunnel::Target = echo().await.to_string().parse().unwrap();
-    let open = || pair.client.open(target.clone()).unwrap();
+    let open = || pair.client.open(target.clone(), None).unwrap();
     let (first, second) = (open(), open());
     first.opened().await.unwrap();
     second.opened().await.unwrap();
@@ -365,7 +371,7 @@ async fn end_of_the_association_resets_connections_and_refuses_new_ones() {
     pair.server.association().abort("for the test");
     let read = program.read(&mut [0; 10]).await;
     assert_eq!(read.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
-    assert_eq!(pair.client.open(target).unwrap_err(), Reason::Down);
+    assert_eq!(pair.client.open(target, None).unwrap_err(), Reason::Down);
 }
 
 /// A program that comes while a tunnel ends, and nobody knows yet, gets the next one.
@@ -379,7 +385,7 @@ async fn program_waits_for_the_next_tunnel() {
     tokio::spawn(serve(
         listener,
         Proxy::Forward(target),
-        Route::new(receiver, Flows::default()),
+        Route::new(receiver, Flows::default(), Classes::default()),
     ));
     let ending = tokio::spawn({
         let client = first.client.clone();
@@ -446,7 +452,7 @@ async fn server_opens_connections_to_what_the_client_permits() {
     tokio::spawn(async move { server.run(|_| {}, |_| {}).await });
     let connection = pair
         .server
-        .open(echo().await.to_string().parse().unwrap())
+        .open(echo().await.to_string().parse().unwrap(), None)
         .unwrap();
     connection.opened().await.unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -555,4 +561,58 @@ async fn datagrams_to_hosts_out_of_reach_and_from_unknown_hosts_are_lost() {
             return;
         }
     }
+}
+
+/// What the server has read of each connection, by the port of its target.
+type Counts = Arc<[AtomicU64; 2]>;
+
+async fn count(incoming: Incoming, counts: Counts) {
+    let Incoming { target, connection } = incoming;
+    connection.accept();
+    while let Ok(Some(data)) = connection.recv().await {
+        counts[usize::from(target.port) - 1].fetch_add(data.len() as u64, Ordering::Relaxed);
+        connection.read(data.len());
+    }
+}
+
+/// Sends without an end.
+async fn fill(connection: Connection) -> Reason {
+    loop {
+        match connection.room().await {
+            Ok(room) => connection.send(Bytes::from(vec![0; room.min(16 << 10)])),
+            Err(reason) => return reason,
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn classes_share_full_paths_by_their_weights() {
+    let pair = Pair::connect().await;
+    let (client, server) = (pair.client.clone(), pair.server.clone());
+    for address in ["127.0.0.1", "127.0.0.2"] {
+        let preference = PathPreference {
+            cost: 0,
+            limit: NonZeroU64::new(2_000_000),
+        };
+        let association = client.association();
+        association.set_path_preference(address.parse().unwrap(), preference);
+    }
+    let counts = Counts::default();
+    let ended = counts.clone();
+    tokio::spawn(async move {
+        let serve = |incoming| drop(tokio::spawn(count(incoming, ended.clone())));
+        server.run(serve, |_| {}).await
+    });
+    let runs = client.clone();
+    tokio::spawn(async move { runs.run(|_| {}, |_| {}).await });
+    for (target, class) in [("a:1", Class::Bulk), ("a:2", Class::RealTime)] {
+        let connection = client.open(target.parse().unwrap(), Some(class)).unwrap();
+        tokio::spawn(fill(connection));
+    }
+    let read = |place: usize| counts[place].load(Ordering::Relaxed);
+    while read(1) < 3_000_000 {
+        tokio::task::yield_now().await;
+    }
+    // The weights are 1 and 64. What was in the windows of the paths before is bulk, too.
+    assert!(read(0) < read(1) / 4, "{} and {}", read(0), read(1));
 }

@@ -258,11 +258,13 @@ fn what_needs_a_restart_is_named_and_left() {
     let (client, mut held) = (tunnel.file("client.conf"), Held::open(&tunnel.socks));
     edit(Path::new(&client), |text| {
         let text = text.replace("Path = 127.0.0.4", "Path = 127.0.0.5");
-        text.replace("Endpoint = ", "Endpoint = 127.0.0.9,")
+        let text = text.replace("Endpoint = ", "Endpoint = 127.0.0.9,");
+        // What else has changed holds.
+        text.replace("[Interface]", "[Interface]\nClass = bulk, 873")
     });
     let reloaded = reload(&client);
     assert_eq!(reloaded["needs_restart"], json!(["Path", "Endpoint of server"]));
-    assert_eq!(reloaded["changes"], json!([]));
+    assert_eq!(reloaded["changes"], json!(["Class"]));
     let shown = run(&["tunnel", "status", &client]).stdout;
     let shown = String::from_utf8(shown).unwrap();
     let is_told = shown.contains("until a restart: Path; Endpoint of server");

@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{Exit, PATIENCE};
+use crate::class::Class;
 use crate::datagram::{Datagram, DatagramKind};
 use crate::target::{Host, HostName, Target};
 use crate::tunnel::Tunnel;
@@ -141,6 +142,8 @@ async fn receive<'b>(socket: Option<&UdpSocket>, buffer: &'b mut [u8]) -> io::Re
 struct Outlet {
     /// That of the first datagram.
     kind: Option<DatagramKind>,
+    /// That of the last datagram, which the answers have, too.
+    class: Option<Class>,
     v4: Option<UdpSocket>,
     v6: Option<UdpSocket>,
     /// What the peer may send to.
@@ -159,6 +162,7 @@ impl Outlet {
 
     async fn send(&mut self, exit: &Exit, datagram: Datagram) -> io::Result<()> {
         let kind = *self.kind.get_or_insert(datagram.kind);
+        self.class = datagram.class;
         let Some(address) = self
             .address_of(exit, &datagram)
             .await
@@ -235,6 +239,7 @@ impl Outlet {
             kind,
             host: Host::Address(ip),
             port,
+            class: self.class,
             payload: Bytes::copy_from_slice(payload),
         })
     }

@@ -59,7 +59,7 @@ impl Association {
                     if let Some((host, port, payload)) = parse(Bytes::copy_from_slice(&buffer[..length])) {
                         // The first one tells the port.
                         self.port = Some(from.port());
-                        route.send(&flow, DatagramKind::Udp, (host, port), payload);
+                        route.send(&flow, (DatagramKind::Udp, None), (host, port), payload);
                     }
                 }
                 Some(answer) = answers.recv() => if let Some(port) = self.port {
@@ -132,6 +132,7 @@ mod tests {
                 kind: DatagramKind::Udp,
                 host: host.parse().unwrap(),
                 port: 53,
+                class: None,
                 payload: Bytes::from_static(b"data"),
             };
             let encoded = Bytes::from(encode(&datagram));

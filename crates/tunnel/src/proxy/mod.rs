@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use self::associate::Association;
+use crate::class::{Class, Classes, Traffic};
 use crate::datagram::{Datagram, DatagramKind};
 use crate::flows::{Flow, Flows};
 use crate::frame::Reason;
@@ -58,13 +59,19 @@ pub enum Proxy {
 pub struct Route {
     tunnel: watch::Receiver<Option<Tunnel>>,
     flows: Flows,
+    classes: Classes,
 }
 
 impl Route {
-    /// The way by the tunnel that is there at the time. What comes back of its flows is to be [delivered](Flows::deliver) to `flows`.
+    /// The way by the tunnel that is there at the time. What comes back of its flows is to be [delivered](Flows::deliver) to `flows`, and
+    /// `classes` sorts what begins.
     #[must_use]
-    pub const fn new(tunnel: watch::Receiver<Option<Tunnel>>, flows: Flows) -> Self {
-        Self { tunnel, flows }
+    pub const fn new(tunnel: watch::Receiver<Option<Tunnel>>, flows: Flows, classes: Classes) -> Self {
+        Self {
+            tunnel,
+            flows,
+            classes,
+        }
     }
 
     /// A new flow; see [`Flows::begin`].
@@ -72,8 +79,16 @@ impl Route {
         self.flows.begin(receiver)
     }
 
-    /// Sends a datagram of a flow. Without a tunnel it is lost.
-    pub(crate) fn send(&self, flow: &Flow, kind: DatagramKind, (host, port): (Host, u16), payload: Bytes) {
+    /// Sends a datagram of a flow, which may have had a DSCP. Without a tunnel it is lost.
+    pub(crate) fn send(
+        &self,
+        flow: &Flow,
+        (kind, dscp): (DatagramKind, Option<u8>),
+        (host, port): (Host, u16),
+        payload: Bytes,
+    ) {
+        let is_tcp = false;
+        let class = self.classes.of(Traffic { is_tcp, port, dscp });
         let tunnel = self.tunnel.borrow().clone();
         if let Some(tunnel) = tunnel {
             let flow = tunnel.number_of(flow);
@@ -82,14 +97,17 @@ impl Route {
                 kind,
                 host,
                 port,
+                class,
                 payload,
             });
         }
     }
 
     /// A connection to `target` that the target has accepted. Waits a little for a tunnel if none is up, or if it turns out to be over:
-    /// nothing was sent yet.
-    pub(crate) async fn open(mut self, target: Target) -> Result<Connection, Reason> {
+    /// nothing was sent yet. The packet that asked for it may have had a DSCP.
+    pub(crate) async fn open(mut self, target: Target, dscp: Option<u8>) -> Result<Connection, Reason> {
+        let (is_tcp, port) = (true, target.port);
+        let class = self.classes.of(Traffic { is_tcp, port, dscp });
         let until = Instant::now() + PATIENCE_WITH_TUNNEL;
         loop {
             let is_up = |tunnel: &Option<Tunnel>| tunnel.as_ref().is_some_and(|tunnel| !tunnel.is_over());
@@ -97,7 +115,7 @@ impl Route {
                 Ok(Ok(tunnel)) => tunnel.clone().ok_or(Reason::Down)?,
                 Ok(Err(_)) | Err(_) => return Err(Reason::Down),
             };
-            match open_through(&tunnel, target.clone()).await {
+            match open_through(&tunnel, target.clone(), class).await {
                 Err(Reason::Down) if tunnel.is_over() => {}
                 opened => return opened,
             }
@@ -105,8 +123,8 @@ impl Route {
     }
 }
 
-async fn open_through(tunnel: &Tunnel, target: Target) -> Result<Connection, Reason> {
-    let connection = tunnel.open(target)?;
+async fn open_through(tunnel: &Tunnel, target: Target, class: Option<Class>) -> Result<Connection, Reason> {
+    let connection = tunnel.open(target, class)?;
     let opened = timeout(PATIENCE_WITH_TARGET, connection.opened()).await;
     opened.unwrap_or(Err(Reason::TimedOut))?;
     Ok(connection)
@@ -163,7 +181,7 @@ async fn connect(mut socket: TcpStream, request: Request, route: Route) -> io::R
         early,
         answer,
     } = request;
-    match route.open(target).await {
+    match route.open(target, None).await {
         Ok(connection) => {
             socket.write_all(&answer(Ok(()))).await?;
             // The program was told by a reset.

@@ -121,7 +121,7 @@ impl Connection {
             return Err(Violation::BeforeOpened);
         }
         match frame {
-            Frame::Open(_) => return Err(Violation::InUse),
+            Frame::Open(..) => return Err(Violation::InUse),
             Frame::Opened if self.is_open => return Err(Violation::OpenedTwice),
             Frame::Opened => self.is_open = true,
             Frame::Data(_) | Frame::Finished if self.peer_has_finished => {

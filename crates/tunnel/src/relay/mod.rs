@@ -24,6 +24,7 @@ mod tests;
 mod unread;
 
 use std::collections::{BTreeSet, VecDeque};
+use std::num::NonZeroU16;
 
 use bytes::Bytes;
 use thiserror::Error;
@@ -31,6 +32,7 @@ use thiserror::Error;
 use self::connection::{Connection, Ended};
 pub use self::connection::{Inbound, Outbound};
 use self::queue::{Queue, Unsent};
+use crate::class::{Class, Weighing};
 use crate::credit::{BUDGET, MAX_CREDIT};
 use crate::frame::{Frame, FrameError, LONGEST_DATA, Reason};
 use crate::target::Target;
@@ -123,6 +125,9 @@ struct Stream {
     unsent: Unsent,
     /// It transmits nothing until less is unsent.
     is_held: bool,
+    /// That of its connection, or of the one before.
+    class: Option<Class>,
+    weighing: Weighing,
 }
 
 /// One end's relay. State of all its connections.
@@ -148,6 +153,8 @@ impl Relay {
             queue: Queue::default(),
             unsent: Unsent::default(),
             is_held: false,
+            class: None,
+            weighing: Weighing::default(),
         };
         Self {
             role,
@@ -161,11 +168,11 @@ impl Relay {
         }
     }
 
-    /// Opens a connection. `None` if all streams of this end are in use.
-    pub fn open(&mut self, target: Target) -> Option<ConnectionId> {
+    /// Opens a connection to `target`, of a class if that is known. `None` if all streams of this end are in use.
+    pub fn open(&mut self, target: Target, class: Option<Class>) -> Option<ConnectionId> {
         let stream = self.free.pop_first()?;
-        let id = self.begin(stream, true);
-        self.queue(stream, Frame::Open(target));
+        let id = self.begin(stream, true, class);
+        self.queue(stream, Frame::Open(target, class));
         Some(id)
     }
 
@@ -296,10 +303,12 @@ impl Relay {
         let has_answered = entry.queue.is_empty();
         match (&mut entry.usage, frame) {
             (Use::Open(connection), frame) => connection.on_frame(frame).map(|()| None),
-            (Use::Idle | Use::GivenUp, Frame::Open(_)) if is_ours => Err(Violation::WrongEnd),
+            (Use::Idle | Use::GivenUp, Frame::Open(..)) if is_ours => Err(Violation::WrongEnd),
             // The opener waits for the answer to the former connection, or would fill the queue with further ones.
-            (Use::GivenUp, Frame::Open(_)) if !has_answered => Err(Violation::InUse),
-            (Use::Idle | Use::GivenUp, Frame::Open(target)) => Ok(Some((self.begin(stream, false), target))),
+            (Use::GivenUp, Frame::Open(..)) if !has_answered => Err(Violation::InUse),
+            (Use::Idle | Use::GivenUp, Frame::Open(target, class)) => {
+                Ok(Some((self.begin(stream, false, class), target)))
+            }
             (Use::Idle, _) => Err(Violation::NotOpen),
             (Use::GivenUp, Frame::Closed | Frame::Reset(_)) if is_ours => {
                 self.free(stream);
@@ -325,6 +334,13 @@ impl Relay {
         Some((stream, frame))
     }
 
+    /// A frame of so many `bytes` is about to be transmitted on `stream`, of which `unsent` bytes are not sent yet. Returns the weight of
+    /// the stream if it changes; at first, that is the weight of [bulk](Class::Bulk).
+    pub fn weigh(&mut self, stream: u16, bytes: u64, unsent: u64) -> Option<NonZeroU16> {
+        let entry = self.stream_mut(stream);
+        entry.weighing.send(entry.class, bytes, unsent)
+    }
+
     /// Of what was transmitted on `stream`, so many bytes are unsent. If that is too much, the stream transmits nothing more for now: tell
     /// again when only as many as returned are left.
     pub fn handle_unsent(&mut self, stream: u16, bytes: u64) -> Option<u64> {
@@ -346,11 +362,13 @@ impl Relay {
         self.streams.iter().filter(is_open).count()
     }
 
-    fn begin(&mut self, stream: u16, is_ours: bool) -> ConnectionId {
+    fn begin(&mut self, stream: u16, is_ours: bool, class: Option<Class>) -> ConnectionId {
         let serial = self.next_serial;
         self.next_serial += 1;
         let connection = Connection::new(serial, is_ours);
-        self.stream_mut(stream).usage = Use::Open(Box::new(connection));
+        let entry = self.stream_mut(stream);
+        entry.usage = Use::Open(Box::new(connection));
+        entry.class = class;
         ConnectionId { stream, serial }
     }
 

@@ -63,7 +63,7 @@ impl Queue {
             *bytes = bytes.saturating_add(more);
             return;
         }
-        let is_first = |frame: &&Frame| matches!(frame, Frame::Open(_) | Frame::Opened);
+        let is_first = |frame: &&Frame| matches!(frame, Frame::Open(..) | Frame::Opened);
         let place = self.frames.iter().take_while(is_first).count();
         self.frames.insert(place, Frame::Credit(more));
     }

@@ -57,7 +57,7 @@ impl Pair {
 
     /// A connection that the client has opened and the server accepted: both ends' names of it.
     fn connect(&mut self) -> [ConnectionId; 2] {
-        let ours = self.ends[0].open(target()).unwrap();
+        let ours = self.ends[0].open(target(), None).unwrap();
         let theirs = self.settle()[0].1;
         self.ends[1].accept(theirs);
         self.settle();
@@ -108,7 +108,7 @@ fn connection_is_opened_carries_both_directions_and_closes() {
 #[test]
 fn refusal_tells_its_reason() {
     let mut pair = Pair::new();
-    let ours = pair.ends[0].open(target()).unwrap();
+    let ours = pair.ends[0].open(target(), None).unwrap();
     let (_, theirs) = pair.settle()[0];
     pair.ends[1].close(theirs, Reason::NotPermitted);
     pair.settle();
@@ -254,9 +254,9 @@ fn streams_with_data_take_turns() {
 fn connections_beyond_the_streams_are_refused() {
     let mut relay = Relay::new(Role::Server);
     for stream in (1..STREAMS).step_by(2) {
-        assert_eq!(relay.open(target()).unwrap().stream(), stream);
+        assert_eq!(relay.open(target(), None).unwrap().stream(), stream);
     }
-    assert_eq!(relay.open(target()), None);
+    assert_eq!(relay.open(target(), None), None);
 }
 
 /// Frames of the first connection that arrive late mean nothing to the second one of its stream.
@@ -281,7 +281,7 @@ fn late_credit_does_not_reach_the_next_connection() {
 #[test]
 fn connection_given_up_before_its_open_is_transmitted_is_closed() {
     let mut pair = Pair::new();
-    let ours = pair.ends[0].open(target()).unwrap();
+    let ours = pair.ends[0].open(target(), None).unwrap();
     pair.ends[0].send(ours, "early".into());
     pair.ends[0].close(ours, Reason::Reset);
     let (_, theirs) = pair.settle()[0];
@@ -312,12 +312,15 @@ fn what_was_sent_before_a_reset_is_received() {
 #[test]
 fn stream_is_not_opened_again_before_the_answer_has_left() {
     let mut server = Relay::new(Role::Server);
-    let (id, _) = server.handle_frame(0, Frame::Open(target())).unwrap().unwrap();
+    let (id, _) = server
+        .handle_frame(0, Frame::Open(target(), None))
+        .unwrap()
+        .unwrap();
     server.close(id, Reason::Refused);
-    let mut early = server.handle_frame(0, Frame::Open(target()));
+    let mut early = server.handle_frame(0, Frame::Open(target(), None));
     assert_eq!(early, Err(Violation::InUse));
     assert_eq!(server.poll_transmit(), Some((0, Frame::Reset(Reason::Refused))));
-    early = server.handle_frame(0, Frame::Open(target()));
+    early = server.handle_frame(0, Frame::Open(target(), None));
     assert!(matches!(early, Ok(Some(_))));
 }
 
@@ -325,7 +328,7 @@ fn stream_is_not_opened_again_before_the_answer_has_left() {
 #[test]
 fn violations_are_recognised() {
     let data = |bytes: u64| Frame::Data(Bytes::from(vec![0; bytes as usize]));
-    let open = || Frame::Open(target());
+    let open = || Frame::Open(target(), None);
     // Frames to a server, whose connections are accepted at once.
     let cases: [(&[(u16, Frame)], Violation); 10] = [
         (&[(STREAMS, open())], Violation::NoSuchStream(STREAMS)),
@@ -382,7 +385,7 @@ fn violations_of_an_acceptor_are_recognised() {
     ];
     for (frames, violation) in cases {
         let mut client = Relay::new(Role::Client);
-        client.open(target()).unwrap();
+        client.open(target(), None).unwrap();
         let results: Vec<_> = frames
             .iter()
             .map(|frame| client.handle_frame(0, frame.clone()))
@@ -398,7 +401,7 @@ fn windows_of_all_connections_stay_within_the_budget() {
     for stream in (0..STREAMS).step_by(2) {
         ids.extend(
             relay
-                .handle_frame(stream, Frame::Open(target()))
+                .handle_frame(stream, Frame::Open(target(), None))
                 .unwrap()
                 .map(|(id, _)| id),
         );
@@ -481,7 +484,7 @@ impl Fixture {
         let opener = self.rng.below(2) as usize;
         let number = self.watched.len();
         let target = Target::new("192.0.2.1".parse().unwrap(), number as u16 + 1).unwrap();
-        let Some(id) = self.pair.ends[opener].open(target) else {
+        let Some(id) = self.pair.ends[opener].open(target, None) else {
             return;
         };
         let mut names = [None; 2];
@@ -670,7 +673,7 @@ fn any_frame(rng: &mut Rng) -> (u16, Frame) {
         rng.below(6) as u16
     };
     let frame = match rng.below(8) {
-        0 | 1 => Frame::Open(target()),
+        0 | 1 => Frame::Open(target(), None),
         2 => Frame::Opened,
         3 => Frame::Finished,
         4 => Frame::Credit(rng.next_u32() >> rng.below(32)),
@@ -716,7 +719,7 @@ fn random_frames_leave_memory_within_its_limits() {
                 ids.push(id);
                 relay.accept(id);
             }
-            ids.extend((rng.chance(1, 8)).then(|| relay.open(target())).flatten());
+            ids.extend((rng.chance(1, 8)).then(|| relay.open(target(), None)).flatten());
             if let Some(id) = ids.get(rng.below(ids.len().max(1) as u64) as usize).copied() {
                 match rng.below(6) {
                     0 => relay.finish(id),

@@ -117,6 +117,7 @@ impl Clients {
             .chain(payload.is_empty().then_some(payload));
         for datagram in datagrams {
             let host = (Host::Address(target.ip()), target.port());
+            let kind = (kind, Some(packet.dscp));
             self.route
                 .send(&entry.flow, kind, host, Bytes::copy_from_slice(datagram));
         }
@@ -184,12 +185,14 @@ mod tests {
 
     use super::super::packet::tests::ends;
     use super::*;
+    use crate::class::Classes;
     use crate::flows::Flows;
 
     fn packet(protocol: Protocol, source: &str, destination: &str) -> Packet {
         Packet {
             protocol,
             ends: ends(source, destination),
+            dscp: 0,
             transport: 20,
             end: 40,
         }
@@ -201,7 +204,7 @@ mod tests {
             replaced: ["10.0.0.1", "10.0.0.2"].map(|ip| ip.parse().unwrap()).into(),
             used: used.iter().map(|ip| ip.parse().unwrap()).collect(),
         };
-        let route = Route::new(watch::channel(None).1, Flows::default());
+        let route = Route::new(watch::channel(None).1, Flows::default(), Classes::default());
         let is_own = IsOwn::new(|address| address.port() == 9_899);
         (Clients::new(route, servers, is_own, sender), receiver)
     }
@@ -212,6 +215,7 @@ mod tests {
             kind: DatagramKind::Udp,
             host: host.parse().unwrap(),
             port,
+            class: None,
             payload: Bytes::from_static(b"answer"),
         }
     }

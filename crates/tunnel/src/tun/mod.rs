@@ -214,14 +214,15 @@ impl Carrier {
                     .shared
                     .crossings()
                     .handle(bytes, &packet, read.is_partial, now);
-                self.act(buffer, read, verdict);
+                self.act(buffer, read, verdict, packet.dscp);
             }
             Protocol::Udp if !read.is_partial && !is_intact(bytes, &packet) => {}
             Protocol::Udp | Protocol::Echo => self.clients.handle(bytes, &packet, read.segment, now),
         }
     }
 
-    fn act(&mut self, buffer: &Buffer, read: &Read, verdict: Verdict) {
+    /// `dscp` is that of the packet.
+    fn act(&mut self, buffer: &Buffer, read: &Read, verdict: Verdict, dscp: u8) {
         match verdict {
             Verdict::Pass => self.shared.device.write_back(buffer, read.length),
             Verdict::Drop => {}
@@ -236,7 +237,7 @@ impl Carrier {
                 }
                 let shared = Arc::clone(&self.shared);
                 let task = self.legs.spawn(async move {
-                    serve(&shared, id, target).await;
+                    serve(&shared, id, target, dscp).await;
                     id
                 });
                 self.tasks.insert(id, task);
@@ -258,8 +259,8 @@ impl Carrier {
 }
 
 /// Opens a connection to `target`, and its leg, and passes bytes on until both end.
-async fn serve(shared: &Shared, id: CrossingId, target: SocketAddr) {
-    if let Err(reason) = join(shared, id, target).await
+async fn serve(shared: &Shared, id: CrossingId, target: SocketAddr, dscp: u8) {
+    if let Err(reason) = join(shared, id, target, dscp).await
         && let Some(packet) = shared.crossings().refuse(id, reason)
     {
         shared.device.write(&packet);
@@ -270,12 +271,12 @@ async fn serve(shared: &Shared, id: CrossingId, target: SocketAddr) {
 /// # Errors
 ///
 /// Why there is no connection.
-async fn join(shared: &Shared, id: CrossingId, target: SocketAddr) -> Result<(), Reason> {
+async fn join(shared: &Shared, id: CrossingId, target: SocketAddr, dscp: u8) -> Result<(), Reason> {
     let _used = shared.unused.try_acquire().map_err(|_| Reason::TooMany)?;
     let target = shared.config.servers.instead_of(target);
     let target = Target::new(Host::Address(target.ip()), target.port()).ok_or(Reason::Failed)?;
     let own = shared.own_address(id).ok_or(Reason::Failed)?;
-    let connection = shared.route.clone().open(target).await?;
+    let connection = shared.route.clone().open(target, Some(dscp)).await?;
     let socket = leg(own, &shared.config.name).map_err(|_| Reason::Failed)?;
     let local = socket.local_addr().map_err(|_| Reason::Failed)?;
     let door = shared.crossings().expect(id, local).ok_or(Reason::Failed)?;

@@ -45,6 +45,8 @@ pub(super) enum Protocol {
 pub(super) struct Packet {
     pub(super) protocol: Protocol,
     pub(super) ends: Ends,
+    /// Differentiated services code point (RFC 2474).
+    pub(super) dscp: u8,
     /// Where the header of the transport begins.
     pub(super) transport: usize,
     /// Where the packet ends; bytes after that are padding.
@@ -90,9 +92,19 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Packet> {
     (is_between_hosts && (has_ports || protocol == Protocol::Echo)).then_some(Packet {
         protocol,
         ends,
+        dscp: dscp(bytes),
         transport,
         end,
     })
+}
+
+/// The DSCP of a packet, which is behind the version: the upper six bits of a byte.
+fn dscp(bytes: &[u8]) -> u8 {
+    match bytes {
+        [first, second, ..] if first >> 4 == 6 => ((first << 4) | (second >> 4)) >> 2,
+        [_, second, ..] => second >> 2,
+        _ => 0,
+    }
 }
 
 type Header = (u8, IpAddr, IpAddr, usize, usize);
@@ -270,6 +282,18 @@ pub(super) mod tests {
                         .unwrap()
             }
             etherparse::NetSlice::Arp(_) => false,
+        }
+    }
+
+    #[test]
+    fn dscp_is_that_of_the_header_of_either_version() {
+        let v4 = tcp(ends("192.0.2.1:1", "192.0.2.2:2"), b"");
+        let v6 = tcp(ends("[2001:db8::1]:1", "[2001:db8::2]:2"), b"");
+        for (mut packet, head) in [(v4, [0x45, 0xbb]), (v6, [0x6b, 0xb0])] {
+            assert_eq!(parse(&packet).unwrap().dscp, 0);
+            packet[..2].copy_from_slice(&head);
+            // EF, whatever the two bits of ECN are.
+            assert_eq!(parse(&packet).unwrap().dscp, 46);
         }
     }
 

@@ -16,6 +16,7 @@ use tokio::task::{JoinError, JoinSet, yield_now};
 
 pub use self::connection::Connection;
 use self::parts::{Parts, Received};
+use crate::class::Class;
 use crate::datagram::{DATAGRAM_STREAMS, Datagram};
 use crate::flows::Flow;
 use crate::frame::{ADAPTATION_LAYER, Frame, Reason};
@@ -102,6 +103,10 @@ impl Tunnel {
             shared.association.abort(&End::NoTunnel.to_string());
             return End::NoTunnel;
         }
+        for (stream, weight) in Datagram::weights() {
+            // It fails only if the association is over, which is told below.
+            let _ = shared.association.set_stream_weight(stream, weight);
+        }
         let end = tokio::select! {
             end = self.receive(serve, take) => end,
             error = shared.transmit() => match error {
@@ -124,16 +129,16 @@ impl Tunnel {
             && self.0.association.streams() == (ALL_STREAMS, ALL_STREAMS)
     }
 
-    /// Opens a connection to `target`, which [waits](Connection::opened) for the target's answer.
+    /// Opens a connection to `target`, of a class if that is known, which [waits](Connection::opened) for the target's answer.
     ///
     /// # Errors
     ///
     /// The tunnel is over, or carries too many connections.
-    pub fn open(&self, target: Target) -> Result<Connection, Reason> {
+    pub fn open(&self, target: Target, class: Option<Class>) -> Result<Connection, Reason> {
         if self.is_over() {
             return Err(Reason::Down);
         }
-        let opened = self.0.command(|relay| relay.open(target));
+        let opened = self.0.command(|relay| relay.open(target, class));
         let id = opened.ok_or(Reason::TooMany)?;
         self.0.carried.fetch_add(1, Ordering::Relaxed);
         Ok(Connection::new(Arc::clone(&self.0), id))
@@ -271,6 +276,7 @@ impl Shared {
                 continue;
             };
             let (ppid, payload) = frame.encode();
+            self.weigh(stream, payload.len() as u64);
             let message = Message {
                 ppid,
                 ..Message::new(StreamId(stream), payload)
@@ -282,6 +288,16 @@ impl Shared {
             if let Some(waiting) = self.streams.get(usize::from(stream)) {
                 waiting.notify_waiters();
             }
+        }
+    }
+
+    /// Gives `stream` the weight that it has with so many more bytes.
+    fn weigh(&self, stream: u16, bytes: u64) {
+        let unsent = self.association.stream(StreamId(stream)).queued();
+        let weight = self.relay().weigh(stream, bytes, unsent);
+        if let Some(weight) = weight {
+            // It fails only if the association is over, which the next message tells.
+            let _ = self.association.set_stream_weight(StreamId(stream), weight);
         }
     }
 

@@ -27,9 +27,14 @@ impl Parts {
             return Err(FrameError::Unordered);
         }
         if message.unordered {
-            let is_whole = message.extent == Extent::Whole;
-            let datagram = is_whole.then(|| Datagram::parse(message.payload));
-            return Ok(datagram.transpose()?.map(Received::Datagram));
+            if message.extent != Extent::Whole {
+                return Ok(None);
+            }
+            let datagram = Datagram {
+                class: Datagram::class_of(message.stream),
+                ..Datagram::parse(message.payload)?
+            };
+            return Ok(Some(Received::Datagram(datagram)));
         }
         Ok(self.join_frame(message)?.map(Received::Frame))
     }
@@ -62,6 +67,7 @@ mod tests {
     use anabranch::{Bytes, Ppid, StreamId};
 
     use super::*;
+    use crate::class::Class;
     use crate::target::Target;
 
     fn part(stream: u16, extent: Extent, (ppid, payload): (Ppid, Bytes)) -> ReceivedMessage {
@@ -77,7 +83,7 @@ mod tests {
     #[test]
     fn control_frames_are_joined_stream_by_stream() {
         let target: Target = "example.org:443".parse().unwrap();
-        let (ppid, payload) = Frame::Open(target.clone()).encode();
+        let (ppid, payload) = Frame::Open(target.clone(), Some(Class::Bulk)).encode();
         let mut parts = Parts::default();
         for stream in [0, 2] {
             let begun = parts.join(part(stream, Extent::Beginning, (ppid, payload.slice(..5))));
@@ -85,7 +91,13 @@ mod tests {
         }
         for stream in [2, 0] {
             let ended = parts.join(part(stream, Extent::End, (ppid, payload.slice(5..))));
-            assert_eq!(ended, Ok(Some(Received::Frame(Frame::Open(target.clone())))));
+            assert_eq!(
+                ended,
+                Ok(Some(Received::Frame(Frame::Open(
+                    target.clone(),
+                    Some(Class::Bulk)
+                ))))
+            );
         }
         assert!(parts.0.is_empty());
     }

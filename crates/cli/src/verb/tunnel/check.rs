@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anabranch_tunnel::Proxy;
 use ipnet::IpNet;
 
-use super::config::{Config, Entrance, Listen};
+use super::config::{Config, Entrance, Listen, Tun};
 use super::preferences;
 use crate::failure::Failure;
 use crate::output::{print, remark};
@@ -54,32 +54,46 @@ fn describe(config: &Config) -> String {
             Proxy::Forward(target) => format!("{listen} leads to {target}, through {peer}"),
         });
     }
-    if let Some(tun) = &config.tun {
-        let joined = |networks: &[IpNet]| {
-            let networks: Vec<String> = networks.iter().map(ToString::to_string).collect();
-            networks.join(" and ")
-        };
-        let (name, addresses, routes) = (&tun.name, joined(&tun.addresses), joined(&tun.routes));
-        let peer = config.name_of(tun.peer);
+    if !config.classes.is_empty() {
         line(format!(
-            "device {name} with {addresses}, MTU {}: {routes} through {peer}",
-            tun.mtu
+            "rules of Class: {}, before those by DSCP, port and size",
+            config.classes.len()
         ));
-        if !tun.dns.is_empty() {
-            let servers: Vec<String> = tun.dns.iter().map(ToString::to_string).collect();
-            line(format!(
-                "  name servers: {}, asked by {peer}",
-                servers.join(" and ")
-            ));
-        }
-        if tun.has_kill_switch {
-            line(
-                "  kill switch: nothing to these networks passes by, also when the program is killed"
-                    .to_owned(),
-            );
-        }
+    }
+    for told in config
+        .tun
+        .iter()
+        .flat_map(|tun| device(tun, config.name_of(tun.peer)))
+    {
+        line(told);
     }
     text
+}
+
+/// What a device would do, which leads to a peer of this name.
+fn device(tun: &Tun, peer: &str) -> Vec<String> {
+    let joined = |networks: &[IpNet]| {
+        let networks: Vec<String> = networks.iter().map(ToString::to_string).collect();
+        networks.join(" and ")
+    };
+    let (name, addresses, routes) = (&tun.name, joined(&tun.addresses), joined(&tun.routes));
+    let mut lines = vec![format!(
+        "device {name} with {addresses}, MTU {}: {routes} through {peer}",
+        tun.mtu
+    )];
+    if !tun.dns.is_empty() {
+        let servers: Vec<String> = tun.dns.iter().map(ToString::to_string).collect();
+        lines.push(format!(
+            "  name servers: {}, asked by {peer}",
+            servers.join(" and ")
+        ));
+    }
+    if tun.has_kill_switch {
+        lines.push(
+            "  kill switch: nothing to these networks passes by, also when the program is killed".to_owned(),
+        );
+    }
+    lines
 }
 
 fn paths(config: &Config) -> String {

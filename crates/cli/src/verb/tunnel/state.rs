@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use anabranch::{Endpoint, KeyList, PublicKey};
-use anabranch_tunnel::{Exit, Flows, Route, Tunnel};
+use anabranch_tunnel::{Classes, Exit, Flows, Route, Tunnel};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -30,6 +30,8 @@ pub(super) struct State {
     config: Mutex<Arc<Config>>,
     /// In the order of the file.
     peers: Mutex<Vec<Arc<PeerState>>>,
+    /// Sorts what programs of this host begin.
+    classes: Classes,
     /// The keys of the peers, for the handshakes of a server.
     trusted: KeyList,
     endpoints: Mutex<Vec<Endpoint>>,
@@ -50,6 +52,7 @@ pub(super) struct PeerState {
     exit: Exit,
     /// Those that programs of this host have begun.
     flows: Flows,
+    classes: Classes,
     /// With their numbers, the oldest first.
     tunnels: Mutex<Vec<(u64, Tunnel)>>,
     /// The one that new connections use.
@@ -68,9 +71,15 @@ pub(super) struct PeerChanges {
 
 impl State {
     pub(super) fn new(config: Config) -> Self {
-        let peers = config.peers.iter().map(|peer| Arc::new(PeerState::new(peer)));
+        let classes = Classes::default();
+        classes.replace(config.classes.clone());
+        let peers = config
+            .peers
+            .iter()
+            .map(|peer| Arc::new(PeerState::new(peer, &classes)));
         Self {
             peers: Mutex::new(peers.collect()),
+            classes,
             trusted: KeyList::new(keys_of(&config)),
             config: Mutex::new(Arc::new(config)),
             endpoints: Mutex::default(),
@@ -106,7 +115,7 @@ impl State {
                 known
             }
             None => {
-                let new = Arc::new(PeerState::new(peer));
+                let new = Arc::new(PeerState::new(peer, &self.classes));
                 changes.texts.push(format!("{}: added", peer.name));
                 changes.added.push(Arc::clone(&new));
                 new
@@ -114,6 +123,10 @@ impl State {
         });
         let all: Vec<Arc<PeerState>> = all.collect();
         *peers = all;
+        if locked(&self.config).classes != config.classes {
+            self.classes.replace(config.classes.clone());
+            changes.texts.push("Class".to_owned());
+        }
         *locked(&self.config) = Arc::new(config);
         changes
     }
@@ -213,12 +226,13 @@ impl State {
 }
 
 impl PeerState {
-    fn new(peer: &Peer) -> Self {
+    fn new(peer: &Peer, classes: &Classes) -> Self {
         Self {
             key: peer.key,
             config: Mutex::new(Arc::new(peer.clone())),
             exit: Exit::new(peer.reach.clone()),
             flows: Flows::default(),
+            classes: classes.clone(),
             tunnels: Mutex::default(),
             newest: watch::Sender::new(None),
             is_removed: watch::Sender::new(false),
@@ -278,7 +292,7 @@ impl PeerState {
 
     /// The way to it.
     pub(super) fn route(&self) -> Route {
-        Route::new(self.newest.subscribe(), self.flows())
+        Route::new(self.newest.subscribe(), self.flows(), self.classes.clone())
     }
 
     /// The flows to it that programs of this host have begun.

@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anabranch::{PathPreference, PrivateKey, PublicKey};
-use anabranch_tunnel::{Proxy, Reach, Rule};
+use anabranch_tunnel::{Class, ClassRule, Proxy, Reach, Rule};
 
 use self::forward::{Forward, parse_forward, parse_proxy};
 pub(crate) use self::lines::ConfigError;
@@ -29,7 +29,7 @@ use crate::parse::{
 };
 
 /// Keys of `[Interface]`.
-const KEYS_OF_INTERFACE: &str = "PrivateKey, PrivateKeyFile, Listen, Path, Socks, Http, Forward, Tun, Address, MTU, Route, DNS and KillSwitch";
+const KEYS_OF_INTERFACE: &str = "PrivateKey, PrivateKeyFile, Listen, Path, Class, Socks, Http, Forward, Tun, Address, MTU, Route, DNS and KillSwitch";
 
 /// What a tunnel's file says.
 #[derive(Clone, Debug)]
@@ -42,6 +42,8 @@ pub(crate) struct Config {
     pub(crate) paths: Option<Origins>,
     /// How some of `paths` are to be used.
     pub(crate) preferences: Vec<(Origin, PathPreference)>,
+    /// What comes first when the paths are full.
+    pub(crate) classes: Vec<ClassRule>,
     pub(crate) peers: Vec<Peer>,
     /// Places where programs of this host connect to.
     pub(crate) entrances: Vec<Entrance>,
@@ -135,6 +137,7 @@ impl Config {
             listen: interface.listen,
             paths: interface.paths,
             preferences: interface.preferences,
+            classes: interface.classes,
             peers: peers.into_iter().map(|peer| peer.peer).collect(),
             entrances,
             tun,
@@ -156,6 +159,7 @@ struct Interface {
     listen: Option<Listen>,
     paths: Option<Origins>,
     preferences: Vec<(Origin, PathPreference)>,
+    classes: Vec<ClassRule>,
     /// Line of the last `Path`.
     path_line: usize,
     /// With their lines.
@@ -199,7 +203,7 @@ impl Reader<'_> {
         let (mut key, mut listen) = (None, None);
         let (mut paths, mut joined_paths) = (None, String::new());
         let (mut entrances, mut path_line, mut key_file) = (Vec::new(), 0, None);
-        let (mut tun, mut preferences) = (TunKeys::default(), Vec::new());
+        let (mut tun, mut preferences, mut classes) = (TunKeys::default(), Vec::new(), Vec::new());
         for entry in &self.section.entries {
             let text = entry.value.as_str();
             let wrong = |error: String| self.error_at(entry, error);
@@ -229,6 +233,7 @@ impl Reader<'_> {
                     let forward = parse_forward(text).map_err(wrong)?;
                     entrances.push((entry.line, forward.listen, Proxy::Forward(forward.target)));
                 }
+                "class" => classes.extend(parse_class(text).map_err(wrong)?),
                 _ if tun.take(entry).map_err(wrong)? => {}
                 _ => return Err(self.unknown(entry, "Interface", KEYS_OF_INTERFACE)),
             }
@@ -239,6 +244,7 @@ impl Reader<'_> {
             listen,
             paths,
             preferences,
+            classes,
             path_line,
             entrances,
             tun,
@@ -332,6 +338,23 @@ fn parse_allowed(text: &str) -> Result<Vec<Allowed>, String> {
             .map_err(|error| format!("{error}; or `others` or `nothing` alone")),
     });
     rules.collect()
+}
+
+/// `real-time, udp/5060, dscp=46`
+fn parse_class(text: &str) -> Result<Vec<ClassRule>, String> {
+    let mut parts = text.split(',').map(str::trim);
+    let name = parts.next().unwrap_or_default();
+    let class: Class = name
+        .parse()
+        .map_err(|()| format!("{name:?} is no class: expected bulk, interactive or real-time, then ports"))?;
+    let rules = parts.map(|part| ClassRule::new(class, part).map_err(|error| error.to_string()));
+    let rules = rules.collect::<Result<Vec<_>, _>>()?;
+    match rules.is_empty() {
+        true => Err(format!(
+            "name what is {name}: {name}, tcp/22, udp/16384-32767, dscp=46"
+        )),
+        false => Ok(rules),
+    }
 }
 
 /// `PORT`, or addresses as `--listen` of other verbs takes them.

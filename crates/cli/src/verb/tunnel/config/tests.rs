@@ -455,3 +455,31 @@ fn keys_of_a_device_need_a_restart() {
     let without = text.replace("Tun = anabranch0\nAddress = 10.9.0.1/24\n", "");
     assert_eq!(restart(&without), ["Tun"]);
 }
+
+#[test]
+fn classes_have_rules_and_others_are_refused() {
+    let [own, peer, _] = keys();
+    let file = |class: &str| {
+        let (own, peer) = (own.to_base64(), peer.public_key());
+        format!(
+            "[Interface]\nPrivateKey = {own}\nListen = 9899\nClass = {class}\n[Peer]\nPublicKey = {peer}\n"
+        )
+    };
+    let config = parse_text(&file("real-time, udp/5060, dscp=46\nClass = bulk, 873")).unwrap();
+    let rule = |class, text| ClassRule::new(class, text).unwrap();
+    assert_eq!(
+        config.classes,
+        [
+            rule(Class::RealTime, "udp/5060"),
+            rule(Class::RealTime, "dscp=46"),
+            rule(Class::Bulk, "873")
+        ]
+    );
+    for (class, hint) in [
+        ("fast, 22", "bulk, interactive or real-time"),
+        ("bulk", "name what is bulk"),
+        ("bulk, ssh", "udp/16384-32767"),
+    ] {
+        assert_refused(&file(class), "t.conf:4: Class: ", hint);
+    }
+}

@@ -1,0 +1,297 @@
+//! Classes of traffic: which connections and datagrams come first when the paths are full?
+//!
+//! A class is a weight of the stream scheduler (weighted fair queueing): no class stops another one. Rules of the end that begins a
+//! connection or flow name its class, and the other end is told. Without a rule, each end goes by size:
+//!
+//! | what | class |
+//! |---|---|
+//! | a connection, up to [`BURST`] bytes in one go | interactive |
+//! | the same after more, until everything was sent | bulk |
+//! | datagrams of up to [`SMALL`] bytes | real-time |
+//! | longer ones | bulk |
+
+use std::num::NonZeroU16;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use thiserror::Error;
+
+/// Bytes that a connection may have sent since its stream was last empty, before it is bulk.
+pub const BURST: u64 = 256 << 10;
+
+/// Longest datagram, in bytes, that is taken for one of a call, a game or a name server.
+pub const SMALL: usize = 320;
+
+/// A class of traffic.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Class {
+    /// Downloads and uploads: nobody waits for a single packet.
+    Bulk,
+    /// Somebody waits for the answer.
+    Interactive,
+    /// Late is lost.
+    RealTime,
+}
+
+impl Class {
+    /// Its weight: of two streams that have data, each gets bytes in proportion.
+    #[must_use]
+    pub const fn weight(self) -> NonZeroU16 {
+        let weight = match self {
+            Self::Bulk => 1,
+            Self::Interactive => 8,
+            Self::RealTime => 64,
+        };
+        NonZeroU16::new(weight).expect("invariant: it is not 0")
+    }
+
+    /// Its number in frames, from 1.
+    pub(crate) const fn number(self) -> u8 {
+        match self {
+            Self::Bulk => 1,
+            Self::Interactive => 2,
+            Self::RealTime => 3,
+        }
+    }
+
+    /// The class of a number; 0 is none.
+    pub(crate) const fn of_number(number: u8) -> Option<Option<Self>> {
+        match number {
+            0 => Some(None),
+            1 => Some(Some(Self::Bulk)),
+            2 => Some(Some(Self::Interactive)),
+            3 => Some(Some(Self::RealTime)),
+            _ => None,
+        }
+    }
+
+    /// What a DSCP asks for (RFC 4594, RFC 8325, RFC 8622, RFC 8837); `None` for those that ask for nothing.
+    const fn of_dscp(dscp: u8) -> Option<Self> {
+        match dscp {
+            // LE, CS1, AF1x.
+            1 | 8 | 10 | 12 | 14 => Some(Self::Bulk),
+            // CS2, AF2x, CS6, CS7.
+            16 | 18 | 20 | 22 | 48 | 56 => Some(Self::Interactive),
+            // CS3, AF3x, CS4, AF4x, CS5, VOICE-ADMIT, EF.
+            24 | 26 | 28 | 30 | 32 | 34 | 36 | 38 | 40 | 44 | 46 => Some(Self::RealTime),
+            _ => None,
+        }
+    }
+}
+
+/// Names in files.
+impl FromStr for Class {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "bulk" => Ok(Self::Bulk),
+            "interactive" => Ok(Self::Interactive),
+            "real-time" => Ok(Self::RealTime),
+            _ => Err(()),
+        }
+    }
+}
+
+/// What is to be sorted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Traffic {
+    pub(crate) is_tcp: bool,
+    /// Of the far side.
+    pub(crate) port: u16,
+    /// Of the program's packet, if there is one.
+    pub(crate) dscp: Option<u8>,
+}
+
+/// A rule: what it says is of a class.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ClassRule {
+    class: Class,
+    matching: Match,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Match {
+    /// Ports at the far side, of TCP, of UDP or of both.
+    Ports {
+        is_tcp: Option<bool>,
+        ports: RangeInclusive<u16>,
+    },
+    Dscp(u8),
+}
+
+/// Why a text is no rule.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error(
+    "{0:?} is nothing that a class can be given to: expected a port or ports, such as 22, tcp/22 or udp/16384-32767, or dscp=46"
+)]
+pub struct ClassRuleError(String);
+
+impl ClassRule {
+    /// `22`, `tcp/22`, `udp/5000-5100` or `dscp=46` is of `class`.
+    ///
+    /// # Errors
+    ///
+    /// The text is none of these.
+    pub fn new(class: Class, text: &str) -> Result<Self, ClassRuleError> {
+        let matching = matching(text).ok_or_else(|| ClassRuleError(text.to_owned()))?;
+        Ok(Self { class, matching })
+    }
+
+    fn matches(&self, traffic: Traffic) -> bool {
+        match &self.matching {
+            Match::Ports { is_tcp, ports } => {
+                ports.contains(&traffic.port) && is_tcp.is_none_or(|is_tcp| is_tcp == traffic.is_tcp)
+            }
+            Match::Dscp(dscp) => traffic.dscp == Some(*dscp),
+        }
+    }
+}
+
+fn matching(text: &str) -> Option<Match> {
+    if let Some(dscp) = text.strip_prefix("dscp=") {
+        return Some(Match::Dscp(dscp.parse().ok().filter(|dscp| *dscp < 64)?));
+    }
+    let (is_tcp, ports) = match text.split_once('/') {
+        Some(("tcp", ports)) => (Some(true), ports),
+        Some(("udp", ports)) => (Some(false), ports),
+        Some(_) => return None,
+        None => (None, text),
+    };
+    let (first, last) = ports.split_once('-').unwrap_or((ports, ports));
+    let port = |text: &str| text.parse::<u16>().ok().filter(|port| *port != 0);
+    let ports = port(first)?..=port(last)?;
+    (!ports.is_empty()).then_some(Match::Ports { is_tcp, ports })
+}
+
+/// UDP ports of calls: STUN and TURN of browsers and conferences, RTP, SIP. Their video has long datagrams, too.
+const CALLS: [RangeInclusive<u16>; 5] = [
+    3_478..=3_481,
+    5_004..=5_005,
+    5_060..=5_061,
+    8_801..=8_810,
+    19_302..=19_309,
+];
+
+/// The rules of an end, which may change. Clones are the same rules.
+#[derive(Clone, Default, Debug)]
+pub struct Classes(Arc<RwLock<Vec<ClassRule>>>);
+
+impl Classes {
+    /// From now on, these rules hold for new connections and all datagrams: the first one that matches, before the DSCP and the ports of calls.
+    pub fn replace(&self, rules: Vec<ClassRule>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = rules;
+    }
+
+    /// The class of some traffic; `None` if its size decides.
+    pub(crate) fn of(&self, traffic: Traffic) -> Option<Class> {
+        let rules = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let rule = rules.iter().find(|rule| rule.matches(traffic));
+        let is_call = || !traffic.is_tcp && CALLS.iter().any(|ports| ports.contains(&traffic.port));
+        rule.map(|rule| rule.class)
+            .or_else(|| traffic.dscp.and_then(Class::of_dscp))
+            .or_else(|| is_call().then_some(Class::RealTime))
+    }
+}
+
+/// The class of a datagram of so many bytes, if no rule has one.
+pub(crate) const fn by_size(bytes: usize) -> Class {
+    if bytes <= SMALL {
+        Class::RealTime
+    } else {
+        Class::Bulk
+    }
+}
+
+/// The weight of the stream of a connection, which follows from what it sends.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Weighing {
+    /// Bytes since the stream was last empty.
+    burst: u64,
+    /// What the stream scheduler was told; `None` for nothing yet, which is the weight of bulk.
+    told: Option<NonZeroU16>,
+}
+
+impl Weighing {
+    /// `bytes` more are sent of a connection of this class, when so many were unsent. Returns the weight of the stream if it changes.
+    pub(crate) fn send(&mut self, class: Option<Class>, bytes: u64, unsent: u64) -> Option<NonZeroU16> {
+        let before = if unsent == 0 { 0 } else { self.burst };
+        self.burst = before.saturating_add(bytes);
+        let by_size = if self.burst > BURST {
+            Class::Bulk
+        } else {
+            Class::Interactive
+        };
+        let weight = class.unwrap_or(by_size).weight();
+        let is_new = self.told.unwrap_or(Class::Bulk.weight()) != weight;
+        self.told = Some(weight);
+        is_new.then_some(weight)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn traffic(is_tcp: bool, port: u16, dscp: Option<u8>) -> Traffic {
+        Traffic { is_tcp, port, dscp }
+    }
+
+    #[test]
+    fn rules_come_before_the_dscp_and_that_before_ports_of_calls() {
+        let classes = Classes::default();
+        let of = |is_tcp, port, dscp| classes.of(traffic(is_tcp, port, dscp));
+        assert_eq!(of(true, 443, None), None);
+        assert_eq!(of(false, 443, Some(46)), Some(Class::RealTime));
+        assert_eq!(of(true, 443, Some(8)), Some(Class::Bulk));
+        assert_eq!(of(false, 3_478, Some(0)), Some(Class::RealTime));
+        assert_eq!(of(true, 3_478, None), None);
+        assert_eq!(of(false, 3_478, Some(18)), Some(Class::Interactive));
+        let rules = [
+            (Class::Interactive, "udp/3478-3479"),
+            (Class::Bulk, "dscp=46"),
+            (Class::RealTime, "3389"),
+            (Class::Bulk, "tcp/3389"),
+        ];
+        classes.replace(
+            rules
+                .map(|(class, text)| ClassRule::new(class, text).unwrap())
+                .into(),
+        );
+        assert_eq!(of(false, 3_478, Some(46)), Some(Class::Interactive));
+        assert_eq!(of(false, 3_480, Some(46)), Some(Class::Bulk));
+        // The first one holds.
+        assert_eq!(of(true, 3_389, None), Some(Class::RealTime));
+    }
+
+    #[test]
+    fn texts_that_are_no_rules_are_refused() {
+        for text in [
+            "", "x", "0", "65536", "sctp/5", "20-10", "tcp/", "dscp=64", "dscp=ef", "80-",
+        ] {
+            let error = ClassRule::new(Class::Bulk, text).unwrap_err();
+            assert!(error.to_string().contains("udp/16384-32767"), "{error}");
+        }
+    }
+
+    #[test]
+    fn connection_is_interactive_until_it_has_sent_much_in_one_go() {
+        let [bulk, interactive] = [Class::Bulk, Class::Interactive].map(Class::weight);
+        let mut weighing = Weighing::default();
+        assert_eq!(weighing.send(None, 65_536, 0), Some(interactive));
+        for _ in 0..3 {
+            assert_eq!(weighing.send(None, 65_536, 1), None);
+        }
+        assert_eq!(weighing.send(None, 1, 1), Some(bulk));
+        assert_eq!(weighing.send(None, 65_536, 65_536), None);
+        // Everything was sent, so the next answer begins.
+        assert_eq!(weighing.send(None, 1_000, 0), Some(interactive));
+        // What a rule says holds whatever the size.
+        assert_eq!(
+            weighing.send(Some(Class::RealTime), 1 << 20, 1),
+            Some(Class::RealTime.weight())
+        );
+        assert_eq!(weighing.send(Some(Class::RealTime), 1 << 20, 1), None);
+    }
+}
