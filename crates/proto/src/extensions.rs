@@ -172,7 +172,7 @@ impl ChunkKinds {
 
 #[cfg(test)]
 mod tests {
-    use super::{ChunkKinds, Extensions, PACKET_COUNTS, kind};
+    use super::{ChunkKinds, Extensions, kind};
 
     //= rfc5061 4.2.7-1
     #[test]

@@ -329,7 +329,8 @@ impl Endpoint {
             self.counters.data_refused += dropped_now.saturating_sub(dropped);
         }
         self.index.follow(slot);
-        if slot.association.owed.another_tag {
+        // A later chunk of the packet may have ended it.
+        if slot.association.owed.another_tag && !slot.association.is_closed() {
             let id = slot.association.id;
             self.renew_tag(id);
         }

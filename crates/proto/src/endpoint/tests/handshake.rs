@@ -297,6 +297,22 @@ fn late_error_about_an_earlier_cookie_is_ignored() {
     assert!(endpoint.association(id).is_some_and(Association::is_connected));
 }
 
+/// The association has ended, so its addresses and its port are free for another one.
+#[test]
+fn stale_cookie_error_with_an_abort_ends_the_attempt() {
+    let mut endpoint = endpoint();
+    let (id, tag) = send_init(&mut endpoint);
+    deliver(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
+    let abort = OutboundAbort {
+        tag_reflected: false,
+        causes: Vec::new(),
+    };
+    deliver_two(&mut endpoint, peer(2), tag, &OutboundError { causes }, &abort);
+    assert!(endpoint.association(id).is_some_and(Association::is_closed));
+    assert!(endpoint.connect(START, &[peer(2)], &config()).is_ok());
+}
+
 /// The INITs cross, and the peer finds our cookie stale. Its cookie is for the tag of before and completes nothing; what it echoes after
 /// another INIT completes the handshake that starts again.
 #[test]
