@@ -188,7 +188,7 @@ fn add_ip_not_negotiated_is_refused() {
         let mut pair = with_a_spare_path(1)
             .scenario(move |scenario| {
                 let config = |on| {
-                    let mut config = anabranch_proto::AssociationConfig::default();
+                    let mut config = AssociationConfig::default();
                     config
                         .policies
                         .set("add-ip", if on { "on" } else { "off" })
@@ -213,7 +213,7 @@ fn add_ip_not_negotiated_is_refused() {
 //= rfc5061 6-1
 #[test]
 fn different_shared_keys_prevent_only_address_changes() {
-    let keyed = |key: &[u8]| anabranch_proto::AssociationConfig {
+    let keyed = |key: &[u8]| AssociationConfig {
         authentication_key: key.into(),
         ..Default::default()
     };
