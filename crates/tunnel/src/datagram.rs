@@ -18,7 +18,7 @@ use crate::target::Host;
 /// Payload protocol identifier of datagrams.
 pub const DATAGRAM: Ppid = Ppid(0x414e_5402);
 
-/// Streams of datagrams, beside those of connections: four groups of [`GROUP`].
+/// Streams of datagrams, beside those of connections: four groups of sixteen.
 pub const DATAGRAM_STREAMS: u16 = 64;
 
 /// Streams of a group. The datagrams of a flow use one of each group.
