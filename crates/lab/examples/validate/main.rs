@@ -83,14 +83,15 @@ const FULL: Size = Size {
 };
 
 fn laws(size: Size) -> Vec<Law> {
-    vec![
+    let mut laws = vec![
         queues::waiting_time(size),
         queues::red_average(size),
         queues::codel_drops(size),
-        tcp::square_root_law(size, tcp::Losses::Periodic),
-        tcp::square_root_law(size, tcp::Losses::Random),
-        tcp::cubic_response(size),
-    ]
+    ];
+    laws.extend(tcp::square_root_laws(size, tcp::Losses::Periodic));
+    laws.extend(tcp::square_root_laws(size, tcp::Losses::Random));
+    laws.push(tcp::cubic_response(size));
+    laws
 }
 
 fn main() {
