@@ -29,7 +29,11 @@ pub(super) fn digest(text: &str, is_quick: bool) -> Result<String, toml::de::Err
     if !is_quick {
         plan.remove("quick");
     }
-    let checks = plan.remove("check").filter(|_| plan.contains_key("repeat"));
+    // What is left of `quick` is merged over the plan.
+    let quick = plan.get("quick").and_then(Value::as_table);
+    let has_stop_rule =
+        plan.contains_key("repeat") || quick.is_some_and(|quick| quick.contains_key("repeat"));
+    let checks = plan.remove("check").filter(|_| has_stop_rule);
     for word in WORDS {
         plan.remove(word);
     }
@@ -78,5 +82,16 @@ mod tests {
         assert_eq!(of("", ""), of("at-least = 1", "at-least = 2"));
         assert_ne!(of("", ""), of("goodput", "timeouts"));
         assert_ne!(of("", ""), of("at-most = 9", "at-most = 10"));
+    }
+
+    #[test]
+    fn stop_rule_of_the_quick_size_makes_quantities_count_there() {
+        let of = |from: &str, to: &str, quick| {
+            let plan = PLAN.replacen("[quick]", "y = \"goodput\"\n[quick]\nrepeat.at-most = 9", 1);
+            digest(&plan.replacen(from, to, 1), quick).unwrap()
+        };
+        assert_ne!(of("", "", true), of("goodput", "timeouts", true));
+        assert_eq!(of("", "", true), of("at-least = 1", "at-least = 2", true));
+        assert_eq!(of("", "", false), of("goodput", "timeouts", false));
     }
 }
