@@ -77,15 +77,19 @@ fn rows_of(entry: &Entry) -> Vec<Row<'_>> {
     for panel in summary.panels.iter().chain(&summary.checked) {
         for series in &panel.series {
             for point in &series.points {
-                rows.extend(values(summary, point).into_iter().map(|(seed, value)| Row {
-                    claim,
-                    summary,
-                    panel,
-                    series,
-                    point,
-                    seed,
-                    value,
-                }));
+                rows.extend(
+                    values(summary, series, point)
+                        .into_iter()
+                        .map(|(seed, value)| Row {
+                            claim,
+                            summary,
+                            panel,
+                            series,
+                            point,
+                            seed,
+                            value,
+                        }),
+                );
             }
         }
     }
@@ -93,10 +97,10 @@ fn rows_of(entry: &Entry) -> Vec<Row<'_>> {
 }
 
 /// The values of a point with their seeds. Where some seeds have none, which ones these are was not kept.
-fn values(summary: &ResultSummary, point: &PanelPoint) -> Vec<(Option<u64>, f64)> {
-    let is_complete = !point.values.is_empty() && point.values.len() == point.count;
-    let is_prefix = summary.seeds.len() == point.count || !summary.repetitions.is_empty();
-    match (point.count, is_complete && is_prefix) {
+fn values(summary: &ResultSummary, series: &PanelSeries, point: &PanelPoint) -> Vec<(Option<u64>, f64)> {
+    let is_known = !point.values.is_empty() && point.values.len() == point.count;
+    let is_complete = || summary.repetitions_of(series, point) == (point.count, point.count);
+    match (point.count, is_known && is_complete()) {
         (1, _) if summary.seeds.len() == 1 => vec![(summary.seeds.first().copied(), point.value)],
         (_, true) => {
             let seeds = summary.seeds.iter().map(|seed| Some(*seed));
@@ -135,7 +139,7 @@ mod tests {
     use super::{commit, dataset};
     use crate::claims::{Claim, Entry};
     use crate::plan::{Plan, PlanOptions};
-    use crate::results::{Table, Values};
+    use crate::results::{CellRepetitions, Table, Values};
     use crate::summary::ResultSummary;
     use crate::summary::tests::{PLAN, summary};
 
@@ -190,6 +194,27 @@ mod tests {
         };
         assert_eq!(commits[0].as_deref(), Some("abcdef"));
         assert_eq!(commit("0.1.0"), None);
+    }
+
+    #[test]
+    fn values_of_some_repetitions_of_a_cell_have_no_seed() {
+        let cell = |b: u32, delay: u32, count| CellRepetitions {
+            cell: vec![format!("b {b} Mbit"), format!("delay {delay} ms")],
+            count,
+            ended: None,
+            half_width: None,
+            widest: String::new(),
+        };
+        let mut summary = summary();
+        summary.seeds = vec![1, 2, 3, 4, 5];
+        summary.repetitions = vec![cell(10, 5, 3), cell(10, 50, 5), cell(20, 5, 3), cell(20, 50, 3)];
+        let table = table(summary);
+        // Of the cell with five repetitions, three have a value, and it is not known which ones: one row for each of the two series.
+        assert_eq!(table.rows(), 2 * (3 * 3 + 1) + 4);
+        let Values::Whole(seeds) = column(&table, "seed") else {
+            panic!("{table:?}");
+        };
+        assert_eq!(seeds.iter().filter(|seed| seed.is_none()).count(), 2 + 4);
     }
 
     #[test]

@@ -116,10 +116,14 @@ fn caption(summary: &ResultSummary, panel: &Panel) -> String {
 }
 
 fn has_fewer_values(summary: &ResultSummary, panel: &Panel) -> bool {
-    let mut points = panel.series.iter().flat_map(|series| &series.points);
-    let repetitions = summary.repetitions.iter().map(|cell| cell.count as usize);
-    let least = repetitions.min().unwrap_or(summary.seeds.len());
-    points.any(|point| (1..least).contains(&point.count))
+    let mut points = panel
+        .series
+        .iter()
+        .flat_map(|series| series.points.iter().map(move |point| (series, point)));
+    points.any(|(series, point)| {
+        let is_all = [0, summary.seeds.len()].contains(&point.count);
+        !is_all && point.count < summary.repetitions_of(series, point).0
+    })
 }
 
 /// Numbers the figures like their files.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Panel, PanelPoint, PanelSeries, ResultSummary, SeriesOrigin};
+use super::{Panel, PanelPoint, PanelSeries, ResultSummary, SeriesOrigin, panels};
 use crate::check::{self, Finding, Verdict};
 use crate::plan::{Check, Coordinate, Plan, Quantity};
-use crate::results::{Series, SeriesPoint, SeriesSet, split};
+use crate::results::{CellRepetitions, Series, SeriesPoint, SeriesSet, split};
 use crate::stats::SampleStats;
 
 /// A place where a series was run.
@@ -51,9 +51,14 @@ impl ResultSummary {
         }
     }
 
-    /// Whether the runs are at the places of `plan`, at all of them and at no others.
+    /// Whether the runs are at the places of `plan`, at all of them and at no others, and the x axis is the same one. Settings may be others.
     pub(super) fn has_places_of(&self, plan: &Plan) -> bool {
         let places = self.places(plan);
+        let x = panels::x(plan);
+        // Words are kept as positions, and units in the label only.
+        if (&x.words, &x.label) != (&self.x.words, &self.x.label) {
+            return false;
+        }
         let Some(panel) = self.panels.first() else {
             return false;
         };
@@ -167,6 +172,35 @@ impl ResultSummary {
                 Vec::new()
             },
         }
+    }
+
+    /// The numbers of repetitions, least and greatest, of the cells in which a point of a series may lie. Kept results name cells in words;
+    /// more than one fits only where axes are tied to the x axis.
+    pub(crate) fn repetitions_of(&self, series: &PanelSeries, point: &PanelPoint) -> (usize, usize) {
+        let is_x = |word: &str| {
+            let Some((_, text)) = word.split_once(' ') else {
+                return false;
+            };
+            match self.x.words.get(point.x as usize) {
+                Some(known) => text
+                    .strip_prefix(known.as_str())
+                    .is_some_and(|unit| unit.is_empty() || unit.starts_with(' ')),
+                None => text.split(' ').next().and_then(|text| text.parse().ok()) == Some(point.x),
+            }
+        };
+        let fits = |cell: &&CellRepetitions| {
+            let has = |word: &String| cell.cell.contains(word);
+            let mut rest = cell.cell.iter().filter(|word| !series.coordinates.contains(word));
+            series.coordinates.iter().all(has) && (self.x.label.is_empty() || rest.any(|word| is_x(word)))
+        };
+        let counts = || {
+            self.repetitions
+                .iter()
+                .filter(fits)
+                .map(|cell| cell.count as usize)
+        };
+        let all = self.seeds.len();
+        (counts().min().unwrap_or(all), counts().max().unwrap_or(all))
     }
 
     /// All places of a plan, in the order of its points.

@@ -258,7 +258,7 @@ impl ResultSummary {
     }
 
     /// Compares the summary with the current plan, given in both sizes: sets `is_outdated` and `changed_defaults`, and judges the
-    /// results by the checks of the plan. Results with other points or series and those with failed runs keep their findings. Summaries
+    /// results by the checks of the plan. Results with other points, x axis or series and those with failed runs keep their findings. Summaries
     /// with overrides are not compared.
     #[must_use]
     pub fn compared_with_plan(self, full: &Plan, quick: &Plan) -> Self {

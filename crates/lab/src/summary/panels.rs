@@ -11,7 +11,7 @@ pub(super) fn of(results: &Results<'_>) -> (XAxis, Vec<Panel>) {
     (x(plan), metrics.map(|metric| panel(results, metric)).collect())
 }
 
-fn x(plan: &Plan) -> XAxis {
+pub(super) fn x(plan: &Plan) -> XAxis {
     let axis = x_axis(plan).and_then(|index| plan.axes.get(index));
     let default = axis.map(|axis| with_unit(&axis.name, &axis.unit));
     let is_of_words = |axis: &&Axis| !axis.is_numeric();

@@ -300,6 +300,30 @@ fn kept_results_are_judged_by_the_checks_of_the_plan() {
 }
 
 #[test]
+fn results_at_other_words_of_the_x_axis_are_not_judged() {
+    let of_words = |words: &str| {
+        let axis = format!("sets = \"policies.cc\"\nvalues = {words}");
+        let text = PLAN.replace(
+            "sets = \"paths.b.rate\"\nvalues = [10, 20]\nunit = \"Mbit\"",
+            &axis,
+        );
+        let text = text.replace("formula = \"10 + b\"", "formula = \"20\"");
+        let text = text.replace("where.b = 20\n", "where.b = \"cubic\"\n");
+        Plan::read(Path::new("two.toml"), &text, &PlanOptions::default())
+            .unwrap_or_else(|error| panic!("{error}"))
+    };
+    let plan = of_words("[\"reno\", \"cubic\"]");
+    let outcomes = plan.points.iter().map(|point| Ok(Arc::new(record(point.seed))));
+    let as_run = ResultSummary::of(&Results::of(&plan, outcomes.collect()));
+    assert!(as_run.has_places_of(&plan));
+    let others = of_words("[\"bbr\", \"cubic\"]");
+    assert!(
+        !as_run.has_places_of(&others),
+        "positions 0 and 1 mean other words"
+    );
+}
+
+#[test]
 fn findings_of_failed_runs_are_kept() {
     let text = PLAN.replace("at-most = 1.0", "at-most = 0.2");
     let plan = Plan::read(Path::new("two.toml"), &text, &PlanOptions::default()).unwrap();
@@ -342,6 +366,15 @@ fn results_of_an_earlier_version_are_judged_if_their_places_are_the_same() {
     );
     let fewer = strict.replace("values = [5, 50]", "values = [5]");
     assert_eq!(judged(&fewer), as_run.findings[0]);
+    let faster = strict.replace(
+        "values = [10, 20]\nunit = \"Mbit\"",
+        "values = [10, 20]\nunit = \"Gbit\"",
+    );
+    assert_eq!(
+        judged(&faster),
+        as_run.findings[0],
+        "the same numbers of another unit"
+    );
 }
 
 #[test]
