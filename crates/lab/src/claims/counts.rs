@@ -58,19 +58,36 @@ pub(super) fn by_paper(entries: &[Entry]) -> String {
         // Writing into a string cannot fail.
         let _ = writeln!(table, "| {} | {} |", escaped(source), cells.join(" | "));
     }
-    let is_outdated = |entry: &&Entry| match entry {
-        Entry::Measured(claim) => claim.summary.as_ref().is_some_and(|summary| summary.is_outdated),
-        Entry::Tested(_) => false,
-    };
-    let outdated = match entries.iter().filter(is_outdated).count() {
-        0 => String::new(),
-        count => format!(
-            "\nThe plans of {count} of {} experiments have changed since they were measured.\n",
-            entries.len()
-        ),
-    };
     let [begin, end] = MARKS;
-    format!("{begin}{table}{outdated}{end}")
+    format!("{begin}{table}{TESTED}{}{end}", changes(entries))
+}
+
+/// What the table counts besides measurements.
+const TESTED: &str =
+    "\nWorked examples and properties, such as yan-5 and yan-6, are shown by tests and counted, too.\n";
+
+/// How many of the measured experiments have changed plans, and how many have changed defaults.
+fn changes(entries: &[Entry]) -> String {
+    let measured = entries.iter().filter_map(|entry| match entry {
+        Entry::Measured(claim) => claim.summary.as_ref(),
+        Entry::Tested(_) => None,
+    });
+    let all = measured.clone().count();
+    let plans = measured.clone().filter(|summary| summary.is_outdated).count();
+    let defaults = measured
+        .filter(|summary| !summary.changed_defaults.is_empty())
+        .count();
+    let mut text = String::new();
+    for (what, count) in [("The plans", plans), ("Defaults of the settings", defaults)] {
+        if count > 0 {
+            // Writing into a string cannot fail.
+            let _ = writeln!(
+                text,
+                "\n{what} of {count} of {all} measured experiments have changed since they were measured."
+            );
+        }
+    }
+    text
 }
 
 fn rows(entries: &[Entry]) -> BTreeMap<(Statement, &str), Counts> {

@@ -145,8 +145,8 @@ A number stands before its interval, as `1.104 [1.101, 1.107] at 80`: the mean, 
 without the values of their runs show medians where their figure does, and have wider intervals that contain those of the
 runs ([ADR 0164](adr/0164-verdicts-from-confidence-intervals.md)).
 
-*The plan has changed since* marks results of an earlier version of the plan. If that has the same points, the checks of today
-judge them; otherwise they have the verdict of then.
+*The plan has changed since* marks results of an earlier version of the plan. If that has the same places on the axes, perhaps with other
+settings, the checks of today judge them; otherwise they have the verdict of then.
 
 Rows of **quick** size come from shorter runs over fewer points than in the paper: they show that an experiment runs, and are not a
 result. Claims that are worked examples or properties are not measured: tests assert them.
