@@ -60,6 +60,12 @@ impl NativePlan {
         self.0.variants.clone()
     }
 
+    /// The largest number of repetitions, if the plan has a stop rule.
+    #[getter]
+    fn at_most(&self) -> Option<u64> {
+        self.0.repeat.as_ref().map(|repeat| repeat.at_most)
+    }
+
     /// The values of each axis as text, in the order of the plan.
     #[getter]
     fn axes(&self) -> Vec<(String, Vec<String>)> {

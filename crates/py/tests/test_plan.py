@@ -105,6 +105,15 @@ def test_error_of_a_plan_says_where_and_what():
         ab.Plan.load("missing.toml")
 
 
+def test_stop_rule_is_not_followed_and_a_warning_says_so():
+    rule = '[repeat]\nat-most = 8\nhalf-width = "0.1%"\n\n[time]'
+    plan = ab.Plan.read(PLAN.replace("[time]", rule), name="two")
+    with pytest.warns(UserWarning, match=r"\[repeat\] of two .*not up to 8") as warned:
+        results = plan.run(progress=False)
+    assert warned[0].filename == __file__
+    assert pyarrow.table(results.runs).num_rows == len(plan)
+
+
 def test_tables_are_read_by_pyarrow_polars_and_pandas(results):
     table = pyarrow.table(results.runs)
     assert (table.num_rows, table.num_columns) == (8, len(results.runs.column_names))

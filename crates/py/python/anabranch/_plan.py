@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from pathlib import Path
@@ -153,6 +154,8 @@ class Plan:
         The interpreter's lock is released meanwhile. Ctrl-C ends the runs within moments and raises `KeyboardInterrupt`. The same
         plan and version give the same results, byte for byte, with any number of jobs.
 
+        The stop rule ``[repeat]`` of a plan is not followed: each cell gets the least number of repetitions, and a `UserWarning` says so.
+
         Parameters
         ----------
         jobs : int, optional
@@ -191,31 +194,29 @@ class Plan:
         RuntimeError
             A worker of `executor` has another version of this package, or the connection to Dask's scheduler is lost.
         """
-        if isinstance(progress, bool):
-            bar = ProgressBar()
-            try:
-                show = bar if progress else None
-                return self.run(
-                    jobs=jobs,
-                    executor=executor,
-                    cache=cache,
-                    captures=captures,
-                    schedulers=schedulers,
-                    progress=show,
-                )
-            finally:
-                bar.close()
+        if (most := self._native.at_most) is not None:
+            warnings.warn(
+                f"[repeat] of {self.name} is not followed: each cell is run with its least number of repetitions, not up to {most}; "
+                "`anabranch lab run` follows it",
+                stacklevel=2,
+            )
         own = dict(schedulers or {})
         if unknown := own.keys() - set(self.variants):
             raise ValueError(f"schedulers= names {sorted(unknown)}; the plan has the variants {self.variants}")
-        if executor is not None:
-            if jobs is not None:
-                raise ValueError("jobs= is the number of threads here; give the executor its number of workers instead")
-            if captures is not None:
-                raise ValueError("captures= needs runs in this process: leave out executor=")
-            return gather(executor, self._arguments, self._native, cache, own, progress).results()
-        folders = (cache_of(cache), None if captures is None else os.fspath(captures))
-        return _native.run_all(self._native, jobs, folders, own, progress)
+        bar = ProgressBar() if progress is True else None
+        report = bar if isinstance(progress, bool) else progress
+        try:
+            if executor is not None:
+                if jobs is not None:
+                    raise ValueError("jobs= is the number of threads here; give the executor its number of workers instead")
+                if captures is not None:
+                    raise ValueError("captures= needs runs in this process: leave out executor=")
+                return gather(executor, self._arguments, self._native, cache, own, report).results()
+            folders = (cache_of(cache), None if captures is None else os.fspath(captures))
+            return _native.run_all(self._native, jobs, folders, own, report)
+        finally:
+            if bar is not None:
+                bar.close()
 
 
 def _listed(changes: Mapping[str, object] | None) -> tuple[str, ...]:
