@@ -117,20 +117,24 @@ pub(super) fn of_ratio(above: &Side<'_>, below: &Side<'_>, alpha: f64) -> Interv
         .hull(interval::of_event_ratio(numerators.high, denominators.low, alpha))
 }
 
-/// The interval of a step: of the second value less `factor` times the first.
-pub(super) fn of_step(before: &Side<'_>, after: &Side<'_>, factor: f64, alpha: f64) -> Interval {
-    if let Some(pairs) = paired(before, after) {
+/// A step with its interval: the second value less `factor` times the first. Both are about the same runs: those of the seeds that both
+/// have, if they are known.
+pub(super) fn of_step(before: &Side<'_>, after: &Side<'_>, factor: f64, alpha: f64) -> (f64, Interval) {
+    if let Some(pairs) = paired(before, after).filter(|pairs| !pairs.is_empty()) {
         let steps: Vec<f64> = pairs
             .iter()
             .map(|(before, after)| after - factor * before)
             .collect();
-        return interval::of_mean(&steps, alpha);
+        let mean = steps.iter().sum::<f64>() / steps.len() as f64;
+        return (mean, interval::of_mean(&steps, alpha));
     }
+    let value = after.value() - factor * before.value();
     let (before, after) = (before.mean(alpha), after.mean(alpha));
-    Interval {
+    let interval = Interval {
         low: after.low - factor * before.high,
         high: after.high - factor * before.low,
-    }
+    };
+    (value, interval)
 }
 
 /// The values of both for each seed; `None` if those of one are not known, or both are exact.

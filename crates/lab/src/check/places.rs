@@ -321,7 +321,7 @@ impl Evaluation<'_> {
             } else {
                 1.0 - tolerance
             };
-            let interval = estimate::of_step(&before, &after, factor, alpha);
+            let (value, interval) = estimate::of_step(&before, &after, factor, alpha);
             let (least, most) = if is_falling {
                 (f64::NEG_INFINITY, 0.0)
             } else {
@@ -335,7 +335,7 @@ impl Evaluation<'_> {
             };
             Observation {
                 label: format!("{} to {}", pair[0].label, pair[1].label),
-                value: after.value() - factor * before.value(),
+                value,
                 interval,
                 note,
                 outcome: match note {

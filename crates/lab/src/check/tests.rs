@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Verdict;
+use super::{Verdict, widths};
 use crate::plan::{Plan, PlanOptions, Point};
 use crate::results::Results;
 use crate::run::{Bucket, Outcome, Record, RunError};
@@ -295,6 +295,52 @@ fn monotone_checks_each_step() {
     );
     let falling = "kind = \"monotone\"\ndirection = \"falling\"\nseries = \"fast\"";
     assert_eq!(verdict(falling).0, Verdict::Contradicted);
+}
+
+#[test]
+fn step_of_cells_with_different_repetitions_has_one_value() {
+    let text = format!(
+        "{PLAN}\n[[check]]\nclaim = \"z\"\nkind = \"monotone\"\ndirection = \"rising\"\nseries = \"fast\"\nx = [10, 20]"
+    );
+    let mut plan = Plan::read(Path::new("x.toml"), &text, &PlanOptions::default()).unwrap();
+    let is_kept = |point: &Point| point.coordinates[0].text != "10" || point.seed <= 3;
+    plan.points.retain(is_kept);
+    // Seeds 1 to 3 have a mean noise of 0.25 / 3 at both places; all six of 20 have none.
+    let outcomes = plan.points.iter().map(|point| Ok(Arc::new(record(point))));
+    let results = Results::of(&plan, outcomes.collect());
+    assert_eq!(results.findings[0].found, "9.000 [9.000, 9.000] at 10 to 20");
+}
+
+/// Half the width of a check's interval at `x`.
+fn half_width(check: &str, x: f64) -> f64 {
+    let text = format!("{PLAN}\n[[check]]\nclaim = \"z\"\n{check}");
+    let plan = Plan::read(Path::new("x.toml"), &text, &PlanOptions::default()).unwrap();
+    let outcomes = plan.points.iter().map(|point| Ok(Arc::new(record(point))));
+    let results = Results::of(&plan, outcomes.collect());
+    let all = widths(&plan.checks[0], &results);
+    all.iter().find(|width| width.x == x).unwrap().half
+}
+
+#[test]
+fn ratio_to_nothing_is_never_narrow() {
+    let ratio = |x| {
+        let check = "kind = \"ratio\"\ny = \"timeouts\"\nseries = \"slow\"\nto = \"fast\"\nat-least = 1";
+        half_width(check, x)
+    };
+    assert_eq!(ratio(20.0), f64::INFINITY, "three timeouts to none");
+    assert_eq!(ratio(10.0), f64::INFINITY, "none to none");
+}
+
+#[test]
+fn bounds_do_not_decide_what_is_narrow() {
+    let count = |series: &str, most: &str, x| {
+        let check = format!("kind = \"value\"\ny = \"timeouts\"\nseries = \"{series}\"\nat-most = {most}");
+        half_width(&check, x)
+    };
+    assert_eq!(count("fast", "0", 10.0), f64::INFINITY, "no event yet");
+    assert_eq!(count("fast", "1", 10.0), f64::INFINITY);
+    assert!(count("slow", "0", 20.0) > 0.0);
+    assert_eq!(count("slow", "0", 20.0), count("slow", "1", 20.0));
 }
 
 #[test]

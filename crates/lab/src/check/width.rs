@@ -16,13 +16,19 @@ pub(crate) struct Width {
 }
 
 /// The widths at all points that the check examines. Its intervals are those of its verdict: simultaneous, or each by itself where
-/// the check counts points. Of a step from point to point, the value at each counts.
+/// the check counts points. Of a step from point to point, the value at each counts. Bounds have no influence: a stop rule that knew
+/// them could favour a verdict.
 pub(crate) fn widths(check: &Check, results: &Results<'_>) -> Vec<Width> {
     let series_of = |quantity: &Quantity| SeriesSet::of_quantity(results, quantity);
     let series = series_of(&check.quantity(results.plan));
     let others = check.other_quantity().map(|quantity| series_of(&quantity));
+    let without_bounds = Check {
+        at_least: None,
+        at_most: None,
+        ..check.clone()
+    };
     let evaluation = Evaluation {
-        check,
+        check: &without_bounds,
         series: &series,
         others: others.as_ref().unwrap_or(&series),
     };
@@ -60,7 +66,9 @@ fn half(estimate: &Estimate) -> f64 {
         Note::Exact => 0.0,
         Note::OneRun | Note::Nothing => f64::INFINITY,
         Note::Sampled if width == 0.0 => 0.0,
-        // Of a value of zero, no width is narrow.
-        Note::Sampled => (width / 2.0 / value.abs()).max(0.0),
+        // Of a value of zero or without end, no width is narrow.
+        Note::Sampled => Some(width / 2.0 / value.abs())
+            .filter(|half| half.is_finite())
+            .unwrap_or(f64::INFINITY),
     }
 }
