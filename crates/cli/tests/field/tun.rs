@@ -375,6 +375,49 @@ fn kill_switch_lets_nothing_past_a_killed_client() {
     assert!(forwarded("after"));
 }
 
+#[test]
+fn start_that_fails_leaves_the_kill_switch_of_a_killed_client_on() {
+    let Some(site) = needs_root("network namespaces", || Site::make("KillSwitch = on\n")) else {
+        return;
+    };
+    let ipv6_of_new_devices = |is_off: u8| {
+        let value = format!("net.ipv6.conf.default.disable_ipv6={is_off}");
+        let set = site.client.command("sysctl").args(["-q", &value]).status();
+        assert!(set.unwrap().success());
+    };
+    let fails = || {
+        let mut client = tunnel(&site.client, &site.files[1]);
+        assert!(client.skip_until(|event| event.to_string().contains("address add")));
+        assert_eq!(client.exit_code(), Some(1));
+    };
+    let before = site.configuration();
+    // Without an earlier run, nothing is left.
+    ipv6_of_new_devices(1);
+    fails();
+    assert_eq!(site.configuration(), before);
+
+    ipv6_of_new_devices(0);
+    let [_server, mut client] = site.start();
+    client.kill();
+    // One that was killed while it took the rules over.
+    site.client.run("ip rule add preference 9900 unreachable");
+    ipv6_of_new_devices(1);
+    fails();
+    for url in ["http://192.0.2.2:81/", "http://[2001:db8::2]:81/"] {
+        let refused = site.curl(&[url]);
+        let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(
+            site.configuration().contains("9899:") && refused.status.code() == Some(7),
+            "{error}"
+        );
+    }
+    ipv6_of_new_devices(0);
+    let client = site.start_client();
+    client.interrupt();
+    assert_eq!(client.end().0, Some(130));
+    assert_eq!(site.configuration(), before);
+}
+
 /// Sends datagrams of both IP versions, and questions to name servers, until it is killed.
 const TALK: &str = r#"
 import itertools, socket, time

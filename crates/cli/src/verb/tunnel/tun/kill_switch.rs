@@ -34,6 +34,9 @@ const NOTHING_ELSE: u32 = 9_899;
 /// Stands in for [`NOTHING_ELSE`] while the rules are replaced.
 const MEANWHILE: u32 = 9_900;
 
+/// What `ip` says of a rule that is there already (`EEXIST`).
+const EXISTS: &str = "File exists";
+
 /// Name of the socket of the program whose rules these are.
 const HELD: &[u8] = b"anabranch-kill-switch";
 
@@ -53,22 +56,23 @@ pub(super) fn hold() -> Result<UnixDatagram, String> {
 }
 
 /// Replaces the rules of an earlier run, if there are any, by those of this one. Nothing passes in between. The caller [holds](hold) the
-/// right to them.
+/// right to them. `true` if there were any.
 ///
 /// # Errors
 ///
-/// What `ip` has refused, and why. Then no rule is left.
-pub(super) fn replace(tun: &Tun, endpoints: &[SocketAddr]) -> Result<(), String> {
-    if is_engaged() {
+/// What `ip` has refused, and why. Then nothing passes that an earlier run has stopped; if there was none, no rule is left.
+pub(super) fn replace(tun: &Tun, endpoints: &[SocketAddr]) -> Result<bool, String> {
+    let was_engaged = is_engaged();
+    if was_engaged {
         for line in unreachable(tun, MEANWHILE) {
-            // An earlier run that was killed here has left it.
-            let _ = ip(&[line]);
+            // An earlier run that was killed here has left the same rule.
+            ip(&[line]).or_else(|text| if text.contains(EXISTS) { Ok(()) } else { Err(text) })?;
         }
     }
     delete(&[OWN, THROUGH, NOTHING_ELSE]);
     engage(tun, endpoints)?;
     delete(&[MEANWHILE]);
-    Ok(())
+    Ok(was_engaged)
 }
 
 /// What keeps packets to the networks of the tunnel from going anywhere else.
@@ -92,7 +96,7 @@ fn towards(route: &IpNet) -> String {
 ///
 /// # Errors
 ///
-/// What `ip` has refused, and why. Then no rule is left.
+/// What `ip` has refused, and why. Then none of them is left.
 fn engage(tun: &Tun, endpoints: &[SocketAddr]) -> Result<(), String> {
     let endpoints = endpoints.iter().map(|endpoint| {
         let (version, host, port) = (version_of(endpoint.is_ipv4()), endpoint.ip(), endpoint.port());
@@ -109,7 +113,7 @@ fn engage(tun: &Tun, endpoints: &[SocketAddr]) -> Result<(), String> {
         .chain(networks)
         .chain(unreachable(tun, NOTHING_ELSE))
         .collect();
-    ip(&lines).inspect_err(|_| release())
+    ip(&lines).inspect_err(|_| delete(&[OWN, THROUGH, NOTHING_ELSE]))
 }
 
 /// The longest prefix of routes that are less specific than that of the device. A default route is two halves there.

@@ -26,8 +26,7 @@ use crate::parse::PeerAddresses;
 use crate::verb::send::resolve;
 
 /// How users take the kill switch of a program away that does not run.
-const TAKE_AWAY: &str =
-    "take it away by `ip rule delete preference 9899` and `ip -6 rule delete preference 9899`";
+const TAKE_AWAY: &str = "take it away by `ip rule delete preference 9899` and `ip -6 rule delete preference 9899`, and the same with 9900";
 
 /// Sets the device up, if there is to be one, and has it served.
 pub(super) async fn open(
@@ -40,9 +39,8 @@ pub(super) async fn open(
     let peer = peer.ok_or_else(|| Failure::work("the device leads to no peer"))?;
     let endpoints = endpoints(&peer.config()).await;
     let device = TunDevice::create(&tun.name).map_err(|error| Failure::Work(explain(&tun.name, &error)))?;
-    if tun.has_kill_switch {
-        take_kill_switch(shared, tun, &endpoints)?;
-    } else if kill_switch::is_engaged() && kill_switch::hold().is_ok() {
+    let was_engaged = tun.has_kill_switch && take_kill_switch(shared, tun, &endpoints)?;
+    if !tun.has_kill_switch && kill_switch::is_engaged() && kill_switch::hold().is_ok() {
         shared.warn(&format!("the kill switch of an earlier run is on; {TAKE_AWAY}"));
     }
     // What is sent to an endpoint must not go through the tunnel.
@@ -62,7 +60,8 @@ pub(super) async fn open(
         Ok(false) | Err(_) => &servers.replaced,
     };
     let configured = host::configure(tun, hosts).inspect_err(|_| {
-        if tun.has_kill_switch {
+        // What an earlier run was to stop stays stopped.
+        if tun.has_kill_switch && !was_engaged {
             kill_switch::release();
         }
     });
@@ -97,8 +96,8 @@ pub(super) async fn open(
     Ok(())
 }
 
-/// Replaces the rules of an earlier run, which was killed, by those of this one.
-fn take_kill_switch(shared: &Shared, tun: &Tun, endpoints: &[SocketAddr]) -> Result<(), Failure> {
+/// Replaces the rules of an earlier run, which was killed, by those of this one. `true` if there were any.
+fn take_kill_switch(shared: &Shared, tun: &Tun, endpoints: &[SocketAddr]) -> Result<bool, Failure> {
     let held = kill_switch::hold().map_err(Failure::Work)?;
     shared.state.hold_kill_switch(held);
     kill_switch::replace(tun, endpoints).map_err(Failure::Work)
