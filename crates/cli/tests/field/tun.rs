@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use anabranch::PrivateKey;
 use anabranch_types::Seed;
 use tempfile::TempDir;
 
@@ -416,6 +417,29 @@ fn start_that_fails_leaves_the_kill_switch_of_a_killed_client_on() {
     client.interrupt();
     assert_eq!(client.end().0, Some(130));
     assert_eq!(site.configuration(), before);
+}
+
+#[test]
+fn device_carries_again_when_its_peer_comes_back() {
+    let Some(site) = needs_root("network namespaces", || Site::make("")) else {
+        return;
+    };
+    let [_server, mut client] = site.start();
+    let file = &site.files[1];
+    let valid = fs::read_to_string(file).unwrap();
+    let known = valid.lines().find(|line| line.starts_with("PublicKey")).unwrap();
+    let other = PrivateKey::generate().unwrap().public_key();
+    let without = valid.replace(known, &format!("PublicKey = {other}"));
+    for (text, restart) in [(&without, 1), (&valid, 0)] {
+        fs::write(file, text).unwrap();
+        client.signal("-HUP");
+        let told = client.event("tunnel-reloaded");
+        assert_eq!(told["needs_restart"].as_array().unwrap().len(), restart, "{told}");
+        assert_eq!(told["changes"].as_array().unwrap().len(), 2, "{told}");
+    }
+    client.event("tunnel-up");
+    assert_eq!(site.ask("192.0.2.2", "5000"), "192.0.2.2\n".repeat(3));
+    assert_eq!(site.ask("2001:db8::2", "5000"), "2001:db8::2\n".repeat(3));
 }
 
 /// Sends datagrams of both IP versions, and questions to name servers, until it is killed.

@@ -32,6 +32,8 @@ pub(super) struct State {
     peers: Mutex<Vec<Arc<PeerState>>>,
     /// Sorts what programs of this host begin.
     classes: Classes,
+    /// The way that a TUN device has taken, and the key of the peer that it leads to.
+    device: Option<(PublicKey, Way)>,
     /// The keys of the peers, for the handshakes of a server.
     trusted: KeyList,
     endpoints: Mutex<Vec<Endpoint>>,
@@ -50,15 +52,36 @@ pub(super) struct PeerState {
     config: Mutex<Arc<Peer>>,
     /// Its limits hold for all tunnels of the peer.
     exit: Exit,
-    /// Those that programs of this host have begun.
-    flows: Flows,
+    way: Way,
     classes: Classes,
     /// With their numbers, the oldest first.
     tunnels: Mutex<Vec<(u64, Tunnel)>>,
-    /// The one that new connections use.
-    newest: watch::Sender<Option<Tunnel>>,
     /// The file does not name the peer any more.
     is_removed: watch::Sender<bool>,
+}
+
+/// What programs of this host have of a peer. That of a TUN device outlives its peer, which may come back.
+#[derive(Clone, Debug)]
+struct Way {
+    /// The flows that programs of this host have begun.
+    flows: Flows,
+    /// The tunnel that new connections use.
+    newest: watch::Sender<Option<Tunnel>>,
+}
+
+impl Way {
+    fn new() -> Self {
+        Self {
+            flows: Flows::default(),
+            newest: watch::Sender::new(None),
+        }
+    }
+
+    /// That to the peer with `key`: the one of the device, if it leads there.
+    fn to(key: PublicKey, device: Option<&(PublicKey, Self)>) -> Self {
+        let of_device = device.filter(|(known, _)| *known == key);
+        of_device.map_or_else(Self::new, |(_, way)| way.clone())
+    }
 }
 
 /// What a new configuration has changed among the peers.
@@ -73,13 +96,15 @@ impl State {
     pub(super) fn new(config: Config) -> Self {
         let classes = Classes::default();
         classes.replace(config.classes.clone());
+        let device = config.tun.as_ref().map(|tun| (tun.peer, Way::new()));
         let peers = config
             .peers
             .iter()
-            .map(|peer| Arc::new(PeerState::new(peer, &classes)));
+            .map(|peer| Arc::new(PeerState::new(peer, &classes, Way::to(peer.key, device.as_ref()))));
         Self {
             peers: Mutex::new(peers.collect()),
             classes,
+            device,
             trusted: KeyList::new(keys_of(&config)),
             config: Mutex::new(Arc::new(config)),
             endpoints: Mutex::default(),
@@ -115,7 +140,11 @@ impl State {
                 known
             }
             None => {
-                let new = Arc::new(PeerState::new(peer, &self.classes));
+                let new = Arc::new(PeerState::new(
+                    peer,
+                    &self.classes,
+                    Way::to(peer.key, self.device.as_ref()),
+                ));
                 changes.texts.push(format!("{}: added", peer.name));
                 changes.added.push(Arc::clone(&new));
                 new
@@ -183,7 +212,7 @@ impl State {
                 .abort("replaced by a newer tunnel of the same key");
         }
         tunnels.push((number, tunnel.clone()));
-        peer.newest.send_replace(Some(tunnel.clone()));
+        peer.way.newest.send_replace(Some(tunnel.clone()));
         Some(number)
     }
 
@@ -226,15 +255,14 @@ impl State {
 }
 
 impl PeerState {
-    fn new(peer: &Peer, classes: &Classes) -> Self {
+    fn new(peer: &Peer, classes: &Classes, way: Way) -> Self {
         Self {
             key: peer.key,
             config: Mutex::new(Arc::new(peer.clone())),
             exit: Exit::new(peer.reach.clone()),
-            flows: Flows::default(),
+            way,
             classes: classes.clone(),
             tunnels: Mutex::default(),
-            newest: watch::Sender::new(None),
             is_removed: watch::Sender::new(false),
         }
     }
@@ -255,11 +283,13 @@ impl PeerState {
 
     /// The peer is none any more.
     fn revoke(&self) {
-        let tunnels = self.locked_tunnels();
+        let mut tunnels = self.locked_tunnels();
         self.is_removed.send_replace(true);
-        for (_, tunnel) in tunnels.iter() {
+        for (_, tunnel) in tunnels.drain(..) {
             tunnel.association().abort(REVOKED);
         }
+        // From here on, the way may be that of another state of the same peer.
+        self.way.newest.send_replace(None);
     }
 
     /// Whether the file does not name it any more.
@@ -292,12 +322,12 @@ impl PeerState {
 
     /// The way to it.
     pub(super) fn route(&self) -> Route {
-        Route::new(self.newest.subscribe(), self.flows(), self.classes.clone())
+        Route::new(self.way.newest.subscribe(), self.flows(), self.classes.clone())
     }
 
     /// The flows to it that programs of this host have begun.
     pub(super) fn flows(&self) -> Flows {
-        self.flows.clone()
+        self.way.flows.clone()
     }
 
     /// What connects to its targets.
@@ -313,9 +343,12 @@ impl PeerState {
     /// A tunnel is over.
     pub(super) fn remove(&self, number: u64) {
         let mut tunnels = self.locked_tunnels();
+        if self.is_removed() {
+            return;
+        }
         tunnels.retain(|(known, _)| *known != number);
         let newest = tunnels.last().map(|(_, tunnel)| tunnel.clone());
-        self.newest.send_replace(newest);
+        self.way.newest.send_replace(newest);
     }
 
     fn locked_tunnels(&self) -> MutexGuard<'_, Vec<(u64, Tunnel)>> {
@@ -329,4 +362,44 @@ fn keys_of(config: &Config) -> Vec<PublicKey> {
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use std::path::Path;
+
+    use anabranch::PrivateKey;
+
+    use super::*;
+
+    /// A host with a device that leads to the peer with this key.
+    fn config(own: &PrivateKey, peer: PublicKey) -> Config {
+        let own = own.to_base64();
+        let text = format!(
+            "[Interface]\nPrivateKey = {own}\nTun = anabranch0\nAddress = 10.9.0.1/24\nRoute = 192.0.2.0/24\n\
+             [Peer]\nName = server\nPublicKey = {peer}\nEndpoint = 198.51.100.1:9899\n"
+        );
+        Config::parse(Path::new("client.conf"), &text).unwrap()
+    }
+
+    #[test]
+    fn peer_of_a_device_that_comes_back_has_the_way_that_the_device_has_taken() {
+        let [own, key, other] = [(); 3].map(|()| PrivateKey::generate().unwrap());
+        let state = State::new(config(&own, key.public_key()));
+        let first = state.peer(key.public_key()).unwrap();
+        let taken = first.way.newest.subscribe();
+        for peer in [&other, &key] {
+            let (next, _) = state.config().replaced_by(config(&own, peer.public_key()));
+            state.replace(next);
+        }
+        let back = state.peer(key.public_key()).unwrap();
+        assert!(first.is_removed() && !back.is_removed());
+        assert!(taken.same_channel(&back.way.newest.subscribe()));
+        // What ends late takes nothing from it.
+        let mut told = back.way.newest.subscribe();
+        told.mark_unchanged();
+        first.remove(1);
+        assert!(!told.has_changed().unwrap());
+    }
 }
