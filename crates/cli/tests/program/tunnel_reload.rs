@@ -253,6 +253,59 @@ fn costs_and_caps_change_at_both_ends_without_a_new_association() {
 }
 
 #[test]
+fn preferences_that_change_during_a_handshake_hold_for_its_association() {
+    let mut tunnel = Tunnel::start(LOOPBACK);
+    let client = tunnel.file("client.conf");
+    tunnel.client.kill();
+    // The server does not answer for now.
+    tunnel.server.signal("-STOP");
+    tunnel.client = start(Path::new(&client));
+    event(&mut tunnel.client, "tunnel-entrance");
+    // Its first status comes after it has begun to call.
+    status(&client);
+    edit(Path::new(&client), |text| {
+        text.replace("Path = 127.0.0.4", "Path = 127.0.0.4, backup")
+    });
+    assert_eq!(reload(&client)["changes"], json!(["Path: cost, backup and cap"]));
+    tunnel.server.signal("-CONT");
+    event(&mut tunnel.client, "tunnel-up");
+    loop {
+        let told = status(&client);
+        let paths = told["peers"][0]["tunnels"][0]["paths"].as_array().unwrap();
+        let mut of_backup = paths
+            .iter()
+            .filter(|path| path.to_string().contains("127.0.0.4:"));
+        if of_backup.any(|path| path["resting"] == true) {
+            break;
+        }
+    }
+}
+
+#[test]
+fn client_tells_that_the_tunnel_of_a_removed_peer_is_down() {
+    let mut tunnel = Tunnel::start(LOOPBACK);
+    let client = tunnel.file("client.conf");
+    let key = String::from_utf8(run(&["genkey"]).stdout).unwrap();
+    edit(Path::new(&client), |text| {
+        let known = text.lines().find(|line| line.starts_with("PublicKey")).unwrap();
+        text.replace(known, &format!("PublicKey = {}", public_key_of(&key).trim()))
+    });
+    let changes = reload(&client)["changes"].to_string();
+    assert!(
+        changes.starts_with(r#"["server: removed","server: added""#),
+        "{changes}"
+    );
+    // The peer that was added does not answer with its key, which is told, too.
+    let told = [(); 2].map(|()| event(&mut tunnel.client, "tunnel-down"));
+    let mut of_removed = told.iter().filter(|down| down["seconds"].is_null());
+    let message = of_removed.next().unwrap()["message"].as_str().unwrap();
+    assert!(
+        message.contains("peer any more") && of_removed.next().is_none(),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn what_needs_a_restart_is_named_and_left() {
     let tunnel = Tunnel::start(LOOPBACK);
     let (client, mut held) = (tunnel.file("client.conf"), Held::open(&tunnel.socks));

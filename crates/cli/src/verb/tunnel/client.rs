@@ -37,6 +37,7 @@ pub(super) async fn run(shared: Shared, peer: Arc<PeerState>) {
         peer: &peer,
         shared: &shared,
         warned: BTreeSet::new(),
+        is_up: false,
     };
     let (mut pauses, mut last) = (Pauses(FIRST_PAUSE), String::new());
     loop {
@@ -51,6 +52,13 @@ pub(super) async fn run(shared: Shared, peer: Arc<PeerState>) {
             Err(failure) => (failure.to_string(), Duration::ZERO),
         };
         if peer.is_removed() {
+            if caller.is_up {
+                shared.reporter.report(&Event::TunnelDown {
+                    peer: &peer.name(),
+                    message: &message,
+                    seconds: None,
+                });
+            }
             return;
         }
         let pause = pauses.after(lasted);
@@ -91,11 +99,14 @@ struct Caller<'s> {
     peer: &'s PeerState,
     /// What was told already.
     warned: BTreeSet<String>,
+    /// The last attempt has led to a tunnel, and that was told.
+    is_up: bool,
 }
 
 impl Caller<'_> {
     /// Sets up a tunnel, and returns how it has ended, and how long it lasted.
     async fn attempt(&mut self) -> Result<(End, Duration), Failure> {
+        self.is_up = false;
         let addresses = PeerAddresses {
             key: None,
             hosts: self.peer.config().endpoints.clone(),
@@ -126,7 +137,7 @@ impl Caller<'_> {
         self.shared.state.keep(&endpoint);
         let peer = self.peer;
         let ended = tokio::select! {
-            ended = self.connect_and_carry(&endpoint, &remotes) => ended,
+            ended = self.connect_and_carry(&endpoint, &remotes, &config) => ended,
             () = peer.removed() => Err(Failure::work("the file does not name this peer any more")),
         };
         self.shared.state.close(&endpoint).await;
@@ -137,21 +148,31 @@ impl Caller<'_> {
         &mut self,
         endpoint: &Endpoint,
         remotes: &[SocketAddr],
+        config: &Arc<Config>,
     ) -> Result<(End, Duration), Failure> {
         let connected = endpoint.connect(remotes).await;
         let association = connected.map_err(|error| Failure::Work(self.explain(&error, &named(remotes))))?;
         let association = Guarded(association);
-        let (following, config) = (association.0.clone(), self.shared.state.config());
+        let shared = self.shared;
+        let following = association.0.clone();
         let following = Following {
             endpoint,
             association: &following,
             from: config.paths.as_ref(),
             remotes,
-            beside: device(&config),
-            preference: &|address| preferences::of_address(&self.shared.state.config(), address),
+            beside: device(config),
+            // An address that comes back may have had another one.
+            preference: &|address| {
+                Some(preferences::of_address(&shared.state.config(), address).unwrap_or_default())
+            },
         };
-        let shared = self.shared;
-        let meanwhile = following.run(|text| shared.warn(text));
+        let is_up = &mut self.is_up;
+        // It begins after the tunnel was told.
+        let meanwhile = async {
+            *is_up = true;
+            prefer(shared, &following, config);
+            following.run(|text| shared.warn(text)).await
+        };
         let begun = Instant::now();
         let end = carry(shared, (self.peer, Role::Client), association, meanwhile).await;
         Ok((end, begun.elapsed()))
@@ -182,6 +203,23 @@ impl Caller<'_> {
             ),
             error => format!("{peer}: {error}"),
         }
+    }
+}
+
+/// Gives the paths of an association that was set up with `config` the preferences that a reload has changed meanwhile. Later ones reach it,
+/// as it is listed.
+fn prefer(shared: &Shared, following: &Following<'_>, config: &Arc<Config>) {
+    let mut known = Arc::clone(config);
+    loop {
+        let now = shared.state.config();
+        if now.preferences == known.preferences {
+            return;
+        }
+        for local in following.endpoint.local_addrs() {
+            let preference = preferences::of_address(&now, local.ip()).unwrap_or_default();
+            following.association.set_path_preference(local.ip(), preference);
+        }
+        known = now;
     }
 }
 

@@ -27,9 +27,17 @@ struct Open {
     task: AbortHandle,
 }
 
-/// Sockets for the entrances of a configuration, in their order. Those of the entrances that are open are among them.
+/// The entrances of a configuration, in their order. Those that are open as they are to be have no new sockets.
 #[derive(Debug)]
-pub(super) struct Prepared(Vec<(Entrance, StdListener)>);
+pub(super) struct Prepared(Vec<(Entrance, Option<Opened>)>);
+
+/// The socket of an entrance, and the listener that is to be served.
+#[derive(Debug)]
+struct Opened {
+    socket: StdListener,
+    listener: TcpListener,
+    address: SocketAddr,
+}
 
 impl Entrances {
     /// Opens the sockets that `wanted` needs beside those that are open. Until they are [served](Self::replace), nothing has changed.
@@ -38,28 +46,37 @@ impl Entrances {
     ///
     /// One cannot be opened.
     pub(super) fn prepare(&self, wanted: &[Entrance]) -> Result<Prepared, Failure> {
-        let sockets = wanted.iter().map(|entrance| {
+        let mut kept: Vec<&Open> = self.open.iter().collect();
+        let prepared = wanted.iter().map(|entrance| {
+            if let Some(place) = kept.iter().position(|open| open.entrance == *entrance) {
+                kept.swap_remove(place);
+                return Ok((entrance.clone(), None));
+            }
             let at = entrance.listen;
-            let socket = match self.at(entrance) {
+            let socket = match self
+                .open
+                .iter()
+                .find(|open| is_same_place(&open.entrance, entrance))
+            {
                 Some(open) => open.socket.try_clone(),
                 None => listen(at),
             };
-            Ok((
-                entrance.clone(),
-                socket.map_err(|error| bind_failure(at, &error))?,
-            ))
+            let opened = socket.and_then(Opened::new);
+            let opened = opened.map_err(|error| bind_failure(at, &error))?;
+            Ok((entrance.clone(), Some(opened)))
         });
-        sockets.collect::<Result<_, Failure>>().map(Prepared)
+        prepared.collect::<Result<_, Failure>>().map(Prepared)
     }
 
     /// Serves these entrances, and no others. Connections through those that stay as they are live on. Returns what has changed, for users.
-    pub(super) fn replace(&mut self, shared: &Shared, prepared: Prepared) -> Result<Vec<String>, Failure> {
+    pub(super) fn replace(&mut self, shared: &Shared, prepared: Prepared) -> Vec<String> {
         let (mut before, mut texts) = (std::mem::take(&mut self.open), Vec::new());
-        for (entrance, socket) in prepared.0 {
-            if let Some(place) = before.iter().position(|open| open.entrance == entrance) {
-                self.open.push(before.swap_remove(place));
+        for (entrance, opened) in prepared.0 {
+            let Some(opened) = opened else {
+                let place = before.iter().position(|open| open.entrance == entrance);
+                self.open.extend(place.map(|place| before.swap_remove(place)));
                 continue;
-            }
+            };
             let replaced = before
                 .iter()
                 .position(|open| is_same_place(&open.entrance, &entrance));
@@ -72,14 +89,13 @@ impl Entrances {
                 "opened"
             };
             texts.push(format!("{}: {verb}", entrance.listen));
-            let open = self.serve(shared, entrance, socket).map_err(Failure::work)?;
-            self.open.push(open);
+            self.serve(shared, entrance, opened);
         }
         for gone in before {
             gone.task.abort();
             texts.push(format!("{}: closed", gone.entrance.listen));
         }
-        Ok(texts)
+        texts
     }
 
     /// Ends all of them.
@@ -87,41 +103,43 @@ impl Entrances {
         self.tasks.shutdown().await;
     }
 
-    fn serve(&mut self, shared: &Shared, entrance: Entrance, socket: StdListener) -> std::io::Result<Open> {
-        let listener = TcpListener::from_std(socket.try_clone()?)?;
+    fn serve(&mut self, shared: &Shared, entrance: Entrance, opened: Opened) {
+        // Parsing has found it, and removed peers have no entrances.
+        let Some(peer) = shared.state.peer(entrance.peer) else {
+            return;
+        };
         let (kind, target) = match &entrance.proxy {
             Proxy::Socks5 => ("socks", None),
             Proxy::HttpConnect => ("http", None),
             Proxy::Forward(target) => ("forward", Some(target.to_string())),
         };
-        // Parsing has found it, and removed peers have no entrances.
-        let peer = shared
-            .state
-            .peer(entrance.peer)
-            .ok_or(std::io::ErrorKind::NotFound)?;
         shared.reporter.report(&Event::TunnelEntrance {
             kind,
-            address: listener.local_addr()?,
+            address: opened.address,
             target: target.as_deref(),
             peer: &peer.name(),
         });
+        let (listener, socket) = (opened.listener, opened.socket);
         let (proxy, route) = (entrance.proxy.clone(), peer.route());
         while self.tasks.try_join_next().is_some() {}
         let task = self
             .tasks
             .spawn(async move { match serve(listener, proxy, route).await {} });
-        Ok(Open {
+        self.open.push(Open {
             entrance,
             socket,
             task,
-        })
+        });
     }
+}
 
-    /// The open entrance whose socket `entrance` takes.
-    fn at(&self, entrance: &Entrance) -> Option<&Open> {
-        self.open
-            .iter()
-            .find(|open| open.entrance == *entrance || is_same_place(&open.entrance, entrance))
+impl Opened {
+    fn new(socket: StdListener) -> std::io::Result<Self> {
+        Ok(Self {
+            listener: TcpListener::from_std(socket.try_clone()?)?,
+            address: socket.local_addr()?,
+            socket,
+        })
     }
 }
 

@@ -144,7 +144,7 @@ async fn all_parts(
     let config = shared.state.config();
     // Before the first association: then the program's user need not wait to try it.
     let prepared = changing.entrances.prepare(&config.entrances)?;
-    changing.entrances.replace(shared, prepared)?;
+    changing.entrances.replace(shared, prepared);
     // Before the first association, so that its sockets are bound to uplinks.
     #[cfg(target_os = "linux")]
     tun::open(shared, parts).await?;

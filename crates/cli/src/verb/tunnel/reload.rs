@@ -110,7 +110,7 @@ impl Changing {
         let peers = shared.state.replace(next);
         let mut changes = peers.texts;
         self.call(shared, peers.added);
-        changes.extend(self.entrances.replace(shared, prepared)?);
+        changes.extend(self.entrances.replace(shared, prepared));
         if has_other_preferences {
             prefer(shared);
             changes.push("Path: cost, backup and cap".to_owned());
