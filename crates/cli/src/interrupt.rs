@@ -67,15 +67,18 @@ impl Interrupt {
 #[derive(Debug)]
 pub(crate) struct Hangup {
     signal: Signal,
+    /// It ends with its terminal. One that was started by `nohup` does not.
     had_terminal: bool,
 }
 
 impl Hangup {
     /// Installs the signal handler.
     pub(crate) fn listen() -> Result<Self, Failure> {
+        // A handler makes the system forget that the signal was ignored.
+        let had_terminal = has_terminal() && !hangup_is_ignored();
         Ok(Self {
             signal: signal(SignalKind::hangup()).map_err(Failure::work)?,
-            had_terminal: has_terminal(),
+            had_terminal,
         })
     }
 
