@@ -185,7 +185,8 @@ impl EndpointBuilder {
         self
     }
 
-    /// Trusts the holder of `key`, as server and as client. Call it for each peer; all others are refused.
+    /// Trusts the holder of `key`, as server and as client. Call it for each peer; all others are refused. A list that
+    /// [`trust_listed`](Self::trust_listed) was called with before holds no more.
     #[must_use]
     pub fn trust(mut self, key: PublicKey) -> Self {
         self.security.trust(key);
@@ -195,6 +196,8 @@ impl EndpointBuilder {
     /// Trusts the holders of the keys that are on this list at the time of a handshake, so that peers can be added and removed while the
     /// endpoint is open. Associations that are there when a key leaves the list stay: [abort](crate::Association::abort) them, and look at
     /// [`Association::peer_identity`](crate::Association::peer_identity) of those that are accepted.
+    ///
+    /// The list replaces the keys of earlier calls of [`trust`](Self::trust), and a later call of that replaces the list.
     #[must_use]
     pub fn trust_listed(mut self, keys: &KeyList) -> Self {
         self.security.trust = Some(Trust::Listed(keys.clone()));
