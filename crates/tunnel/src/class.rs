@@ -26,11 +26,11 @@ pub const SMALL: usize = 320;
 /// A class of traffic.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Class {
-    /// Downloads and uploads: nobody waits for a single packet.
+    /// Downloads and uploads, whose throughput counts and not their delay.
     Bulk,
-    /// Somebody waits for the answer.
+    /// Requests and answers for which a person waits.
     Interactive,
-    /// Late is lost.
+    /// Calls and games, whose data is of no use when it is late.
     RealTime,
 }
 

@@ -21,7 +21,7 @@ pub const DATAGRAM: Ppid = Ppid(0x414e_5402);
 /// Streams of datagrams, beside those of connections: four groups of sixteen.
 pub const DATAGRAM_STREAMS: u16 = 64;
 
-/// Streams of a group. The datagrams of a flow use one of each group.
+/// Streams of a group: 0 is bulk, 1 interactive by a rule, 2 real-time by size, 3 real-time by a rule. The datagrams of a flow use one of each.
 const GROUP: u16 = 16;
 
 /// How long a datagram may wait to be sent, or to be sent again. Who waits for it has given it up by then, or asks again.

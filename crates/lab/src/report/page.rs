@@ -8,7 +8,7 @@ use super::style::{document, outdated_badge, size_badge, verdict_badge};
 use super::{figure, file_name};
 use crate::metric::meaning_of;
 use crate::plan::Statistic;
-use crate::results::WhyEnded;
+use crate::results::StopReason;
 use crate::summary::{DrawnCell, Panel, PanelPoint, PanelSeries, ResultSummary, SeriesOrigin, Size};
 
 pub(super) fn page(summary: &ResultSummary, charts: &Charts) -> String {
@@ -269,7 +269,7 @@ fn worst_points(summary: &ResultSummary) -> Markup {
 fn repetitions(summary: &ResultSummary) -> Markup {
     let cells = || summary.repetitions.iter();
     let narrow = cells()
-        .filter(|cell| cell.ended == Some(WhyEnded::Narrow))
+        .filter(|cell| cell.ended == Some(StopReason::Narrow))
         .count();
     html! {
         @if cells().next().is_some() {

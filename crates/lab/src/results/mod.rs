@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub use compare::{Comparison, Difference, OneSided, Sides, compare};
 pub(crate) use repetitions::next_round;
-pub use repetitions::{CellRepetitions, WhyEnded, repetitions};
+pub use repetitions::{CellRepetitions, StopReason, repetitions};
 pub use series::{Series, SeriesPoint, SeriesSet};
 pub(crate) use series::{split, x_axis};
 pub use table::{Column, Table, Values};

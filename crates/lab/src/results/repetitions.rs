@@ -12,7 +12,7 @@ use crate::plan::{Check, Coordinate, Repeat, cell_of};
 /// Why the repetitions of a cell ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum WhyEnded {
+pub enum StopReason {
     /// All intervals that count are narrow enough.
     Narrow,
     /// The largest number of repetitions was reached before.
@@ -23,7 +23,7 @@ pub enum WhyEnded {
     Failed,
 }
 
-impl fmt::Display for WhyEnded {
+impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Narrow => "narrow enough",
@@ -43,7 +43,7 @@ pub struct CellRepetitions {
     /// Their number.
     pub count: u64,
     /// Why they ended; missing while they go on.
-    pub ended: Option<WhyEnded>,
+    pub ended: Option<StopReason>,
     /// Half the width of the widest interval that counts, relative to its value; missing if it has no end, or if there is none.
     pub half_width: Option<f64>,
     /// The claim of the check with the widest interval; empty if there is none.
@@ -61,7 +61,7 @@ struct Cell<'r> {
 
 /// The repetitions of each cell, in the order of the plan; empty if their number is fixed.
 ///
-/// They follow from the results alone, so whoever has the same results decides the same.
+/// They follow from the results alone: the same results always give the same decision.
 #[must_use]
 pub fn repetitions(results: &Results<'_>) -> Vec<CellRepetitions> {
     let found = judged(results);
@@ -112,12 +112,12 @@ fn judged(results: &Results<'_>) -> Vec<(Vec<String>, CellRepetitions)> {
     cells(results).into_iter().map(judge).collect()
 }
 
-fn ended(repeat: &Repeat, cell: &Cell<'_>, widest: Option<f64>) -> Option<WhyEnded> {
+fn ended(repeat: &Repeat, cell: &Cell<'_>, widest: Option<f64>) -> Option<StopReason> {
     match widest {
-        _ if cell.has_failed => Some(WhyEnded::Failed),
-        None => Some(WhyEnded::Unexamined),
-        Some(half) if half <= repeat.half_width => Some(WhyEnded::Narrow),
-        Some(_) if cell.count >= repeat.at_most => Some(WhyEnded::Most),
+        _ if cell.has_failed => Some(StopReason::Failed),
+        None => Some(StopReason::Unexamined),
+        Some(half) if half <= repeat.half_width => Some(StopReason::Narrow),
+        Some(_) if cell.count >= repeat.at_most => Some(StopReason::Most),
         Some(_) => None,
     }
 }

@@ -347,7 +347,7 @@ impl Endpoint {
             return;
         };
         let directory = &mut self.index.directory;
-        directory.retire(&slot.association, Spent::Renamed, self.index.latest);
+        directory.retire(&slot.association, Spent::Replaced, self.index.latest);
         let association = &mut slot.association;
         association.owed.another_tag = false;
         (association.local.tag, association.local.initial_tsn) = (tag, tsn_of(tag));

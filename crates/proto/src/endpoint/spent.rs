@@ -15,7 +15,7 @@ pub(crate) enum Spent {
     /// The association has ended, or restarted under another tag.
     Ended,
     /// The handshake started again under another tag.
-    Renamed,
+    Replaced,
 }
 
 /// A spent tag.

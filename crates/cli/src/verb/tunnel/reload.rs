@@ -63,7 +63,7 @@ impl Changing {
         loop {
             tokio::select! {
                 Some(asked) = self.asked.recv() => {
-                    // Who asks by a signal does not listen.
+                    // After a signal, nobody waits for the answer.
                     let _ = asked.send(self.reload(shared));
                 }
                 Some(ended) = self.clients.join_next() => ended.map_err(Failure::work)?,

@@ -32,8 +32,8 @@ pub(super) struct State {
     peers: Mutex<Vec<Arc<PeerState>>>,
     /// Sorts what programs of this host begin.
     classes: Classes,
-    /// The way that a TUN device has taken, and the key of the peer that it leads to.
-    device: Option<(PublicKey, Way)>,
+    /// What the TUN device has of its peer, with the key of that peer.
+    device: Option<(PublicKey, RouteState)>,
     /// The keys of the peers, for the handshakes of a server.
     trusted: KeyList,
     endpoints: Mutex<Vec<Endpoint>>,
@@ -52,7 +52,7 @@ pub(super) struct PeerState {
     config: Mutex<Arc<Peer>>,
     /// Its limits hold for all tunnels of the peer.
     exit: Exit,
-    way: Way,
+    route_state: RouteState,
     classes: Classes,
     /// With their numbers, the oldest first.
     tunnels: Mutex<Vec<(u64, Tunnel)>>,
@@ -62,14 +62,14 @@ pub(super) struct PeerState {
 
 /// What programs of this host have of a peer. That of a TUN device outlives its peer, which may come back.
 #[derive(Clone, Debug)]
-struct Way {
+struct RouteState {
     /// The flows that programs of this host have begun.
     flows: Flows,
     /// The tunnel that new connections use.
     newest: watch::Sender<Option<Tunnel>>,
 }
 
-impl Way {
+impl RouteState {
     fn new() -> Self {
         Self {
             flows: Flows::default(),
@@ -77,10 +77,10 @@ impl Way {
         }
     }
 
-    /// That to the peer with `key`: the one of the device, if it leads there.
+    /// That of the peer with `key`: the one of the device, if it leads there.
     fn to(key: PublicKey, device: Option<&(PublicKey, Self)>) -> Self {
         let of_device = device.filter(|(known, _)| *known == key);
-        of_device.map_or_else(Self::new, |(_, way)| way.clone())
+        of_device.map_or_else(Self::new, |(_, state)| state.clone())
     }
 }
 
@@ -96,11 +96,14 @@ impl State {
     pub(super) fn new(config: Config) -> Self {
         let classes = Classes::default();
         classes.replace(config.classes.clone());
-        let device = config.tun.as_ref().map(|tun| (tun.peer, Way::new()));
-        let peers = config
-            .peers
-            .iter()
-            .map(|peer| Arc::new(PeerState::new(peer, &classes, Way::to(peer.key, device.as_ref()))));
+        let device = config.tun.as_ref().map(|tun| (tun.peer, RouteState::new()));
+        let peers = config.peers.iter().map(|peer| {
+            Arc::new(PeerState::new(
+                peer,
+                &classes,
+                RouteState::to(peer.key, device.as_ref()),
+            ))
+        });
         Self {
             peers: Mutex::new(peers.collect()),
             classes,
@@ -143,7 +146,7 @@ impl State {
                 let new = Arc::new(PeerState::new(
                     peer,
                     &self.classes,
-                    Way::to(peer.key, self.device.as_ref()),
+                    RouteState::to(peer.key, self.device.as_ref()),
                 ));
                 changes.texts.push(format!("{}: added", peer.name));
                 changes.added.push(Arc::clone(&new));
@@ -212,7 +215,7 @@ impl State {
                 .abort("replaced by a newer tunnel of the same key");
         }
         tunnels.push((number, tunnel.clone()));
-        peer.way.newest.send_replace(Some(tunnel.clone()));
+        peer.route_state.newest.send_replace(Some(tunnel.clone()));
         Some(number)
     }
 
@@ -255,12 +258,12 @@ impl State {
 }
 
 impl PeerState {
-    fn new(peer: &Peer, classes: &Classes, way: Way) -> Self {
+    fn new(peer: &Peer, classes: &Classes, route_state: RouteState) -> Self {
         Self {
             key: peer.key,
             config: Mutex::new(Arc::new(peer.clone())),
             exit: Exit::new(peer.reach.clone()),
-            way,
+            route_state,
             classes: classes.clone(),
             tunnels: Mutex::default(),
             is_removed: watch::Sender::new(false),
@@ -288,8 +291,8 @@ impl PeerState {
         for (_, tunnel) in tunnels.drain(..) {
             tunnel.association().abort(REVOKED);
         }
-        // From here on, the way may be that of another state of the same peer.
-        self.way.newest.send_replace(None);
+        // From here on, another state of the same peer may use it.
+        self.route_state.newest.send_replace(None);
     }
 
     /// Whether the file does not name it any more.
@@ -320,14 +323,18 @@ impl PeerState {
         self.config().name.clone()
     }
 
-    /// The way to it.
+    /// The route to it, for connections and flows that begin.
     pub(super) fn route(&self) -> Route {
-        Route::new(self.way.newest.subscribe(), self.flows(), self.classes.clone())
+        Route::new(
+            self.route_state.newest.subscribe(),
+            self.flows(),
+            self.classes.clone(),
+        )
     }
 
     /// The flows to it that programs of this host have begun.
     pub(super) fn flows(&self) -> Flows {
-        self.way.flows.clone()
+        self.route_state.flows.clone()
     }
 
     /// What connects to its targets.
@@ -348,7 +355,7 @@ impl PeerState {
         }
         tunnels.retain(|(known, _)| *known != number);
         let newest = tunnels.last().map(|(_, tunnel)| tunnel.clone());
-        self.way.newest.send_replace(newest);
+        self.route_state.newest.send_replace(newest);
     }
 
     fn locked_tunnels(&self) -> MutexGuard<'_, Vec<(u64, Tunnel)>> {
@@ -388,16 +395,16 @@ mod tests {
         let [own, key, other] = [(); 3].map(|()| PrivateKey::generate().unwrap());
         let state = State::new(config(&own, key.public_key()));
         let first = state.peer(key.public_key()).unwrap();
-        let taken = first.way.newest.subscribe();
+        let taken = first.route_state.newest.subscribe();
         for peer in [&other, &key] {
             let (next, _) = state.config().replaced_by(config(&own, peer.public_key()));
             state.replace(next);
         }
         let back = state.peer(key.public_key()).unwrap();
         assert!(first.is_removed() && !back.is_removed());
-        assert!(taken.same_channel(&back.way.newest.subscribe()));
+        assert!(taken.same_channel(&back.route_state.newest.subscribe()));
         // What ends late takes nothing from it.
-        let mut told = back.way.newest.subscribe();
+        let mut told = back.route_state.newest.subscribe();
         told.mark_unchanged();
         first.remove(1);
         assert!(!told.has_changed().unwrap());

@@ -221,7 +221,7 @@ async fn answer_all(
             tokio::time::sleep(PATIENCE).await;
             continue;
         };
-        // Who is gone, or does not read, gets no answer.
+        // A program that is gone, or does not read, gets no answer.
         let _ = timeout(PATIENCE, answer(state, reloads, stream)).await;
     }
 }

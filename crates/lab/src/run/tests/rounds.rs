@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::{go, plan};
-use crate::results::{CellRepetitions, Results, WhyEnded, repetitions};
+use crate::results::{CellRepetitions, Results, StopReason, repetitions};
 use crate::run::{Cache, Progress, Round, Runner};
 use crate::summary::ResultSummary;
 
@@ -61,13 +61,13 @@ fn run(cache: &Cache, jobs: usize, text: &str) -> (Vec<CellRepetitions>, Vec<(us
 #[test]
 fn cells_go_on_until_their_intervals_are_narrow() {
     let (cells, rounds, _) = run(&Cache::none(), 2, PLAN);
-    let ended: Vec<(u64, Option<WhyEnded>)> = cells.iter().map(|cell| (cell.count, cell.ended)).collect();
+    let ended: Vec<(u64, Option<StopReason>)> = cells.iter().map(|cell| (cell.count, cell.ended)).collect();
     assert_eq!(
         ended,
         [
-            (2, Some(WhyEnded::Narrow)),
-            (7, Some(WhyEnded::Most)),
-            (2, Some(WhyEnded::Unexamined)),
+            (2, Some(StopReason::Narrow)),
+            (7, Some(StopReason::Most)),
+            (2, Some(StopReason::Unexamined)),
         ]
     );
     assert_eq!(cells[0].half_width, Some(0.0));
@@ -79,7 +79,7 @@ fn cells_go_on_until_their_intervals_are_narrow() {
     let twice = PLAN.replace("0.1%", &format!("{}%", wide * 200.0));
     let (cells, _, _) = run(&Cache::none(), 2, &twice);
     assert!(
-        cells[1].count < 7 && cells[1].ended == Some(WhyEnded::Narrow),
+        cells[1].count < 7 && cells[1].ended == Some(StopReason::Narrow),
         "{cells:?}"
     );
     assert!(cells[1].half_width.unwrap() <= wide * 2.0);
@@ -106,7 +106,7 @@ fn cells_with_failed_runs_and_without_events_are_named() {
         .replace("[0, 5, 6]", "[0, 100, 6]")
         .replace("x = [0, 5]", "x = [0, 100]");
     let (cells, _, _) = run(&Cache::none(), 2, &failing);
-    assert_eq!((cells[1].count, cells[1].ended), (2, Some(WhyEnded::Failed)));
+    assert_eq!((cells[1].count, cells[1].ended), (2, Some(StopReason::Failed)));
     // Without loss there are neither drops nor timeouts, so their ratio is 0/0.
     let timeouts = PLAN
         .replace(
@@ -115,7 +115,7 @@ fn cells_with_failed_runs_and_without_events_are_named() {
         )
         .replace("\"value\"", "\"ratio\"");
     let (cells, _, _) = run(&Cache::none(), 2, &timeouts);
-    assert_eq!((cells[0].count, cells[0].ended), (7, Some(WhyEnded::Most)));
+    assert_eq!((cells[0].count, cells[0].ended), (7, Some(StopReason::Most)));
     assert_eq!(cells[0].half_width, None);
 }
 
