@@ -28,6 +28,7 @@ mod status;
 mod tun;
 
 use std::convert::Infallible;
+use std::future::pending;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -106,12 +107,16 @@ async fn up(config: Config, reporter: &Arc<dyn Reporter>) -> Result<(), Failure>
     raise_open_files();
     let (ask, asked) = mpsc::channel(REQUESTS);
     let (mut parts, mut changing) = (JoinSet::new(), Changing::new(asked));
+    let mut accepted = JoinSet::new();
     parts.spawn(reload_after(hangup, ask.clone()));
     status::listen(&shared, ask, &mut parts);
-    let result = interrupt.or(all_parts(&shared, &mut parts, &mut changing)).await;
+    let result = interrupt
+        .or(all_parts(&shared, &mut parts, &mut accepted, &mut changing))
+        .await;
     service_manager::tell(ServiceState::Stopping);
     // What is dropped tells its peer by an ABORT, which the endpoints send before they are closed.
     parts.shutdown().await;
+    accepted.shutdown().await;
     changing.shutdown().await;
     shared.state.close_endpoints().await;
     #[cfg(target_os = "linux")]
@@ -135,10 +140,11 @@ fn raise_open_files() {
     );
 }
 
-/// Starts everything, and waits for the first part that fails.
+/// Starts everything, and waits for the first part that fails. `accepted` gets the tunnels that peers set up.
 async fn all_parts(
     shared: &Shared,
     parts: &mut JoinSet<Result<Infallible, Failure>>,
+    accepted: &mut JoinSet<()>,
     changing: &mut Changing,
 ) -> Result<Infallible, Failure> {
     let config = shared.state.config();
@@ -148,13 +154,20 @@ async fn all_parts(
     // Before the first association, so that its sockets are bound to uplinks.
     #[cfg(target_os = "linux")]
     tun::open(shared, parts).await?;
-    if let Some(listen) = &config.listen {
-        let endpoint = server::open(shared, listen).await?;
-        parts.spawn(server::run(shared.clone(), endpoint));
-    }
+    let endpoint = match &config.listen {
+        Some(listen) => Some(server::open(shared, listen).await?),
+        None => None,
+    };
+    let accepting = async {
+        match &endpoint {
+            Some(endpoint) => server::run(shared, endpoint, accepted).await,
+            None => pending().await,
+        }
+    };
     changing.call(shared, shared.state.peers());
     service_manager::tell(ServiceState::Ready);
     tokio::select! {
+        failed = accepting => failed,
         Some(ended) = parts.join_next() => ended.map_err(Failure::work)?,
         failed = changing.run(shared) => failed,
     }

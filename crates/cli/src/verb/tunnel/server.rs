@@ -38,9 +38,12 @@ pub(super) async fn open(shared: &Shared, at: &Listen) -> Result<Endpoint, Failu
     Ok(endpoint)
 }
 
-/// Serves the peers until dropped.
-pub(super) async fn run(shared: Shared, endpoint: Endpoint) -> Result<Infallible, Failure> {
-    let mut tunnels = JoinSet::new();
+/// Serves the peers until dropped; `tunnels` then still run.
+pub(super) async fn run(
+    shared: &Shared,
+    endpoint: &Endpoint,
+    tunnels: &mut JoinSet<()>,
+) -> Result<Infallible, Failure> {
     loop {
         tokio::select! {
             association = endpoint.accept() => {
