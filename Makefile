@@ -211,6 +211,13 @@ clippy: ## run lints on all targets; warnings are errors
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	$(CARGO) clippy --manifest-path fuzz/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target) --all-targets --quiet -- -D warnings
 
+.PHONY: msrv
+msrv: ## check that what is published compiles with the oldest version of Rust that Cargo.toml names (installs it by rustup)
+	rust=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
+	rustup toolchain install --profile minimal --no-self-update "$$rust" && \
+	rustup run "$$rust" cargo check --workspace --locked --quiet --target-dir $(or $(CARGO_TARGET_DIR),target)/msrv \
+	  --exclude anabranch-bench --exclude anabranch-interop --exclude anabranch-py --exclude anabranch-tests --exclude xtask
+
 .PHONY: arch
 arch: ## check crate dependencies, the owner of per-path state, no_std, documents
 	$(CARGO) xtask arch

@@ -461,16 +461,16 @@ fn references_of<'t>(
 }
 
 fn origin_of(plan: &ReferencePlan) -> Result<Origin, String> {
-    match (&plan.formula, &plan.points, &plan.single_path) {
-        (None, None, None) if let Some(subset) = &plan.subset => match subset.as_str() {
+    match (&plan.formula, &plan.points, &plan.single_path, &plan.subset) {
+        (None, None, None, Some(subset)) => match subset.as_str() {
             "best" => Ok(Origin::SinglePath(SinglePath::BestSubset)),
             other => Err(format!("expected `subset = \"best\"`, found `{other}`")),
         },
-        _ if plan.subset.is_some() => {
+        (_, _, _, Some(_)) => {
             Err("a reference with `subset` has no `formula`, `points` or `single-path`".into())
         }
-        (Some(formula), None, None) => Formula::parse(formula).map(Origin::Formula),
-        (None, Some(points), None) => {
+        (Some(formula), None, None, None) => Formula::parse(formula).map(Origin::Formula),
+        (None, Some(points), None, None) => {
             let point = |numbers: &Vec<f64>| match numbers[..] {
                 [x, y] if x.is_finite() && y.is_finite() => Ok((x, y)),
                 _ => Err("each of the `points` needs two finite numbers, x and y".into()),
@@ -481,7 +481,7 @@ fn origin_of(plan: &ReferencePlan) -> Result<Origin, String> {
                 .collect::<Result<_, _>>()
                 .map(Origin::Points)
         }
-        (None, None, Some(alone)) => Ok(Origin::SinglePath(match alone.as_str() {
+        (None, None, Some(alone), None) => Ok(Origin::SinglePath(match alone.as_str() {
             "best" => SinglePath::Best,
             path => SinglePath::Path(path.to_owned()),
         })),
