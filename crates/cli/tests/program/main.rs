@@ -31,5 +31,6 @@ mod testbed;
 mod trace;
 mod transfer;
 mod tunnel;
+mod tunnel_quota;
 mod tunnel_reload;
 mod tutorial;

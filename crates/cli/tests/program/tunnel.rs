@@ -153,7 +153,7 @@ impl Tunnel {
     }
 
     /// Starts another server where the first one has listened.
-    fn restart_server(&self) -> Running {
+    pub(crate) fn restart_server(&self) -> Running {
         let text = fs::read_to_string(self.file("client.conf")).unwrap();
         let endpoint = text.lines().find_map(|line| line.strip_prefix("Endpoint = "));
         let server = PathBuf::from(self.file("server.conf"));

@@ -45,6 +45,9 @@ fn describe(config: &Config) -> String {
         };
         line(format!("{} with the key {}: {how}", peer.name, peer.key));
         line(format!("  it may connect to: {}", peer.reach));
+        if let Some(quota) = peer.quota {
+            line(format!("  it may carry {quota}"));
+        }
     }
     for Entrance { listen, proxy, peer } in &config.entrances {
         let peer = config.name_of(*peer);

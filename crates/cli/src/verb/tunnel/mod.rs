@@ -9,6 +9,7 @@
 //! | `preferences.rs` | how is each uplink to be used? |
 //! | `carry.rs` | what does one tunnel do until it ends? |
 //! | `entrances.rs` | where do programs connect to? |
+//! | `quota.rs` | how much has each peer carried, and what if that is too much? |
 //! | `tun` | how do packets of this host get into a tunnel? |
 //! | `reload.rs` | what if the file is read again? |
 //! | `status.rs` | what is told to `anabranch tunnel status`? |
@@ -20,6 +21,7 @@ mod config;
 mod entrances;
 mod init;
 mod preferences;
+mod quota;
 mod reload;
 mod server;
 mod state;
@@ -27,6 +29,7 @@ mod status;
 #[cfg(target_os = "linux")]
 mod tun;
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::pending;
 use std::path::Path;
@@ -87,10 +90,14 @@ fn load(file: &Path) -> Result<Config, Failure> {
 /// Runs the tunnels of a file until interrupted.
 async fn up(config: Config, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
     let (mut interrupt, hangup) = (Interrupt::without_hangup()?, Hangup::listen()?);
+    let usage = quota::load(&config.file);
     let shared = Shared {
-        state: Arc::new(State::new(config)),
+        state: Arc::new(State::new(config, usage.as_ref().unwrap_or(&BTreeMap::new()))),
         reporter: Arc::clone(reporter),
     };
+    if let Err(text) = usage {
+        shared.warn(&text);
+    }
     for text in shared
         .state
         .config()
@@ -109,6 +116,7 @@ async fn up(config: Config, reporter: &Arc<dyn Reporter>) -> Result<(), Failure>
     let (mut parts, mut changing) = (JoinSet::new(), Changing::new(asked));
     let mut accepted = JoinSet::new();
     parts.spawn(reload_after(hangup, ask.clone()));
+    parts.spawn(quota::run(shared.clone()));
     status::listen(&shared, ask, &mut parts);
     let result = interrupt
         .or(all_parts(&shared, &mut parts, &mut accepted, &mut changing))
@@ -118,6 +126,7 @@ async fn up(config: Config, reporter: &Arc<dyn Reporter>) -> Result<(), Failure>
     parts.shutdown().await;
     accepted.shutdown().await;
     changing.shutdown().await;
+    quota::store(&shared);
     shared.state.close_endpoints().await;
     #[cfg(target_os = "linux")]
     match &result {

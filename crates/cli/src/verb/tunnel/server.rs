@@ -4,13 +4,14 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::sync::Arc;
 
-use anabranch::{Association, Endpoint, PeerInfo, PolicyRecipe};
-use anabranch_tunnel::{Role, association_config};
+use anabranch::{Association, CloseReason, Endpoint, PeerInfo, PolicyRecipe};
+use anabranch_tunnel::{End, Role, association_config};
 use tokio::task::JoinSet;
 
 use super::Shared;
 use super::carry::carry;
 use super::config::Listen;
+use super::quota::now;
 use super::state::PeerState;
 use crate::failure::Failure;
 use crate::keys::ReceiverKeys;
@@ -62,9 +63,14 @@ async fn serve(shared: Shared, association: Guarded) {
         return;
     };
     let end = carry(&shared, (&peer, Role::Server), association, pending()).await;
+    let message = match end {
+        // The peer is told why by the ABORT, and the user here.
+        End::Closed(CloseReason::Aborted) => peer.exhausted(now()),
+        _ => None,
+    };
     shared.reporter.report(&Event::TunnelDown {
         peer: &peer.name(),
-        message: &end.to_string(),
+        message: &message.unwrap_or_else(|| end.to_string()),
         seconds: None,
     });
 }

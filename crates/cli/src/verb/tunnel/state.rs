@@ -1,20 +1,23 @@
 //! State of the program: what holds at the moment, and which tunnels to which peers are there?
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 #[cfg(target_os = "linux")]
 use std::os::unix::net::UnixDatagram;
 #[cfg(target_os = "linux")]
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use anabranch::{Endpoint, KeyList, PublicKey};
 use anabranch_tunnel::{Classes, Exit, Flows, Route, Tunnel};
+use chrono::{DateTime, Utc};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::config::{Config, Peer};
+use super::config::{Config, Peer, Quota};
+use super::quota::{Meter, Usage, now};
 use super::reload::Reload;
 use crate::network;
 
@@ -40,6 +43,8 @@ pub(super) struct State {
     last_number: AtomicU64,
     /// What came of reading the file again, the last time.
     reloaded: Mutex<Option<(Instant, Reload)>>,
+    /// Whether the last attempt to store what peers have carried succeeded.
+    is_usage_stored: AtomicBool,
     /// While this program has the kill switch of its network namespace.
     #[cfg(target_os = "linux")]
     kill_switch: OnceLock<UnixDatagram>,
@@ -56,6 +61,8 @@ pub(super) struct PeerState {
     classes: Classes,
     /// With their numbers, the oldest first.
     tunnels: Mutex<Vec<(u64, Tunnel)>>,
+    /// What they have carried.
+    meter: Mutex<Meter>,
     /// The file does not name the peer any more.
     is_removed: watch::Sender<bool>,
 }
@@ -93,7 +100,8 @@ pub(super) struct PeerChanges {
 }
 
 impl State {
-    pub(super) fn new(config: Config) -> Self {
+    /// The state with what peers have carried before, by their keys.
+    pub(super) fn new(config: Config, usage: &BTreeMap<String, Usage>) -> Self {
         let classes = Classes::default();
         classes.replace(config.classes.clone());
         let device = config.tun.as_ref().map(|tun| (tun.peer, RouteState::new()));
@@ -102,6 +110,7 @@ impl State {
                 peer,
                 &classes,
                 RouteState::to(peer.key, device.as_ref()),
+                usage.get(&peer.key.to_string()),
             ))
         });
         Self {
@@ -113,6 +122,7 @@ impl State {
             endpoints: Mutex::default(),
             last_number: AtomicU64::new(0),
             reloaded: Mutex::default(),
+            is_usage_stored: AtomicBool::new(true),
             #[cfg(target_os = "linux")]
             kill_switch: OnceLock::new(),
         }
@@ -147,6 +157,7 @@ impl State {
                     peer,
                     &self.classes,
                     RouteState::to(peer.key, self.device.as_ref()),
+                    None,
                 ));
                 changes.texts.push(format!("{}: added", peer.name));
                 changes.added.push(Arc::clone(&new));
@@ -200,11 +211,16 @@ impl State {
         locked(&self.peers).iter().find(|peer| peer.key == key).cloned()
     }
 
-    /// A new tunnel to a peer is up; returns its number. The oldest one ends if there are too many. `None` if the peer was removed.
+    /// A new tunnel to a peer is up; returns its number. The oldest one ends if there are too many. `None` if the peer was removed, or may
+    /// carry nothing: then it was aborted.
     pub(super) fn add(&self, peer: &PeerState, tunnel: &Tunnel) -> Option<u64> {
         let mut tunnels = peer.locked_tunnels();
         if peer.is_removed() {
             tunnel.association().abort(REVOKED);
+            return None;
+        }
+        if let Some(reason) = peer.exhausted(now()) {
+            tunnel.association().abort(&reason);
             return None;
         }
         let number = 1 + self.last_number.fetch_add(1, Ordering::Relaxed);
@@ -228,6 +244,11 @@ impl State {
         endpoints
             .iter()
             .any(|endpoint| endpoint.local_addrs().iter().any(is_bound))
+    }
+
+    /// What peers have carried could be stored, or not; returns whether it could the last time.
+    pub(super) fn set_usage_stored(&self, is_stored: bool) -> bool {
+        self.is_usage_stored.swap(is_stored, Ordering::Relaxed)
     }
 
     /// `endpoint` is to be closed with the program.
@@ -258,7 +279,9 @@ impl State {
 }
 
 impl PeerState {
-    fn new(peer: &Peer, classes: &Classes, route_state: RouteState) -> Self {
+    fn new(peer: &Peer, classes: &Classes, route_state: RouteState, usage: Option<&Usage>) -> Self {
+        let begin = now();
+        let unused = Usage { begin, bytes: 0 };
         Self {
             key: peer.key,
             config: Mutex::new(Arc::new(peer.clone())),
@@ -266,6 +289,7 @@ impl PeerState {
             route_state,
             classes: classes.clone(),
             tunnels: Mutex::default(),
+            meter: Mutex::new(Meter::new(*usage.unwrap_or(&unused))),
             is_removed: watch::Sender::new(false),
         }
     }
@@ -280,6 +304,9 @@ impl PeerState {
         if before.reach != peer.reach {
             self.exit.set_reach(peer.reach.clone());
             texts.push(format!("{}: Allow", peer.name));
+        }
+        if before.quota != peer.quota {
+            texts.push(format!("{}: Quota", peer.name));
         }
         texts
     }
@@ -353,9 +380,44 @@ impl PeerState {
         if self.is_removed() {
             return;
         }
-        tunnels.retain(|(known, _)| *known != number);
+        let ended = tunnels.extract_if(.., |(known, _)| *known == number).last();
+        let mut meter = locked(&self.meter);
+        if let Some((_, tunnel)) = ended {
+            meter.look(number, &tunnel);
+        }
+        meter.forget(number);
+        drop(meter);
         let newest = tunnels.last().map(|(_, tunnel)| tunnel.clone());
         self.route_state.newest.send_replace(newest);
+    }
+
+    /// What it has carried in the period of `now`, if it has a quota, and the quota.
+    pub(super) fn usage(&self, now: DateTime<Utc>) -> Option<(Quota, Usage)> {
+        let quota = self.config().quota?;
+        Some((quota, locked(&self.meter).usage(quota, now)))
+    }
+
+    /// Counts what its tunnels have carried, and ends them if that is more than its quota.
+    pub(super) fn enforce_quota(&self, now: DateTime<Utc>) {
+        if self.config().quota.is_none() {
+            return;
+        }
+        // While it is locked, no tunnel leaves, whose packets would count twice.
+        let tunnels = self.locked_tunnels();
+        for (number, tunnel) in &*tunnels {
+            locked(&self.meter).look(*number, tunnel);
+        }
+        if let Some(reason) = self.exhausted(now) {
+            for (_, tunnel) in &*tunnels {
+                tunnel.association().abort(&reason);
+            }
+        }
+    }
+
+    /// Why it may carry nothing at the moment, if so.
+    pub(super) fn exhausted(&self, now: DateTime<Utc>) -> Option<String> {
+        let quota = self.config().quota?;
+        locked(&self.meter).exhausted(quota, now)
     }
 
     fn locked_tunnels(&self) -> MutexGuard<'_, Vec<(u64, Tunnel)>> {
@@ -393,7 +455,7 @@ mod tests {
     #[test]
     fn peer_of_a_device_that_comes_back_has_the_way_that_the_device_has_taken() {
         let [own, key, other] = [(); 3].map(|()| PrivateKey::generate().unwrap());
-        let state = State::new(config(&own, key.public_key()));
+        let state = State::new(config(&own, key.public_key()), &BTreeMap::new());
         let first = state.peer(key.public_key()).unwrap();
         let taken = first.route_state.newest.subscribe();
         for peer in [&other, &key] {

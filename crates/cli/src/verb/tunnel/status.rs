@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::SecondsFormat;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -18,8 +19,9 @@ use tokio::time::timeout;
 
 use super::Shared;
 use super::preferences;
+use super::quota;
 use super::reload::{Asked, Reload};
-use super::state::State;
+use super::state::{PeerState, State};
 use crate::failure::Failure;
 use crate::output::{PathReport, SCHEMA, bytes_text, print, printable, reloaded_text};
 
@@ -64,7 +66,35 @@ struct Reloaded {
 struct PeerStatus {
     name: String,
     key: String,
+    /// What it may carry, if that is limited.
+    quota: Option<QuotaStatus>,
     tunnels: Vec<TunnelStatus>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+struct QuotaStatus {
+    /// Bytes of SCTP packets in both directions.
+    used: u64,
+    limit: u64,
+    /// Hour, day, week or month.
+    period: String,
+    /// When the next one begins, as in RFC 3339.
+    until: String,
+}
+
+impl QuotaStatus {
+    fn of(peer: &PeerState) -> Option<Self> {
+        let (quota, usage) = peer.usage(quota::now())?;
+        Some(Self {
+            used: usage.bytes,
+            limit: quota.bytes,
+            period: quota.period.name().to_owned(),
+            until: quota
+                .period
+                .end(usage.begin)
+                .to_rfc3339_opts(SecondsFormat::Secs, true),
+        })
+    }
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -161,6 +191,11 @@ fn describe(status: &Status) -> String {
     }
     for peer in &status.peers {
         let name = printable(&peer.name);
+        if let Some(quota) = &peer.quota {
+            let (used, limit) = (bytes_text(quota.used), bytes_text(quota.limit));
+            let (period, until) = (printable(&quota.period), printable(&quota.until));
+            text += &format!("{name}: {used} of {limit} used, the next {period} begins {until}\n");
+        }
         if peer.tunnels.is_empty() {
             text += &format!("{name}: not connected\n");
         }
@@ -262,6 +297,7 @@ fn status(state: &State) -> Status {
     let peers = state.peers().into_iter().map(|peer| PeerStatus {
         name: peer.name(),
         key: peer.key().to_string(),
+        quota: QuotaStatus::of(&peer),
         tunnels: peer
             .tunnels()
             .iter()

@@ -5,6 +5,7 @@
 mod forward;
 mod lines;
 mod path;
+mod quota;
 mod reload;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,10 @@ use self::forward::{Forward, parse_forward, parse_proxy};
 pub(crate) use self::lines::ConfigError;
 use self::lines::{Entry, Section, parse};
 use self::path::{origins_of, parse_path};
+#[cfg(test)]
+pub(crate) use self::quota::Period;
+pub(crate) use self::quota::Quota;
+use self::quota::parse_quota;
 pub(crate) use self::tun::Tun;
 use self::tun::TunKeys;
 use crate::keys;
@@ -30,6 +35,9 @@ use crate::parse::{
 
 /// Keys of `[Interface]`.
 const KEYS_OF_INTERFACE: &str = "PrivateKey, PrivateKeyFile, Listen, Path, Class, Socks, Http, Forward, Tun, Address, MTU, Route, DNS and KillSwitch";
+
+/// Keys of `[Peer]`.
+const KEYS_OF_PEER: &str = "PublicKey, Name, Endpoint, Allow, Quota and Forward";
 
 /// What a tunnel's file says.
 #[derive(Clone, Debug)]
@@ -70,6 +78,8 @@ pub(crate) struct Peer {
     pub(crate) endpoints: Vec<PeerAddress>,
     /// What it may connect to through this host.
     pub(crate) reach: Reach,
+    /// What it may carry, if that is limited.
+    pub(crate) quota: Option<Quota>,
 }
 
 /// A place where programs of this host connect to.
@@ -252,7 +262,7 @@ impl Reader<'_> {
     }
 
     fn peer(&self, place: usize) -> Result<PeerSection, ConfigError> {
-        let (mut key, mut name) = (None, None);
+        let (mut key, mut name, mut quota) = (None, None, None);
         let mut endpoints: Vec<PeerAddress> = Vec::new();
         let (mut forwards, mut allowed) = (Vec::new(), Vec::new());
         for entry in &self.section.entries {
@@ -264,7 +274,8 @@ impl Reader<'_> {
                 "endpoint" => endpoints.extend(parse_endpoints(text).map_err(wrong)?),
                 "allow" => allowed.extend(parse_allowed(text).map_err(wrong)?),
                 "forward" => forwards.push((entry.line, parse_forward(text).map_err(wrong)?)),
-                _ => return Err(self.unknown(entry, "Peer", "PublicKey, Name, Endpoint, Allow and Forward")),
+                "quota" => self.once(&mut quota, entry, parse_quota(text).map_err(wrong)?)?,
+                _ => return Err(self.unknown(entry, "Peer", KEYS_OF_PEER)),
             }
         }
         let rules: Vec<Rule> = allowed.iter().filter_map(|allowed| allowed.rule()).collect();
@@ -289,6 +300,7 @@ impl Reader<'_> {
                 key,
                 endpoints,
                 reach,
+                quota,
             },
             forwards,
         })
@@ -396,6 +408,12 @@ fn check_peers(file: &Path, interface: &Interface, peers: &[PeerSection]) -> Res
         }
         if before.iter().any(|other| other.peer.name == peer.name) {
             return error(format!("another [Peer] is named {:?} too", peer.name));
+        }
+        if peer.quota.is_some() && !peer.endpoints.is_empty() {
+            return error(
+                "Quota: it is for peers that connect to us, and this one has an Endpoint; leave one of them out"
+                    .to_owned(),
+            );
         }
         if peer.endpoints.is_empty() && interface.listen.is_none() {
             return error(
