@@ -135,6 +135,12 @@ soak: ## run 1,000 associations for 30 simulated minutes of path failures: no le
 	ANABRANCH_SOAK_ASSOCIATIONS=1000 ANABRANCH_SOAK_ROUNDS=6 ANABRANCH_SOAK_SECONDS=300 \
 	  $(CARGO) test --release --package anabranch-tests --test soak -- --nocapture
 
+.PHONY: soak-tunnel
+soak-tunnel: ## run a tunnel server with clients that come and go: no leak, no other bytes (CLIENTS=200 S=1800 seconds)
+	ANABRANCH_SOAK_CLIENTS=$(or $(CLIENTS),200) ANABRANCH_SOAK_SECONDS=$(if $(filter file,$(origin S)),1800,$(S)) \
+	  $(CARGO) test --package anabranch-cli --test program -- --exact --nocapture \
+	  tunnel_soak::server_keeps_nothing_of_clients_that_come_and_go
+
 .PHONY: kills
 kills: ## kill either side of a transfer with SIGKILL again and again (N=50 FILES=1000 SEED=1)
 	ANABRANCH_KILLS=$(if $(filter file,$(origin N)),50,$(N)) ANABRANCH_KILL_FILES=$(or $(FILES),1000) ANABRANCH_SEED=$(or $(SEED),1) \

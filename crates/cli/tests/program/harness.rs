@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// No program of these tests runs longer; one that hangs is killed, and fails its test.
-const DEADLINE: Duration = Duration::from_secs(240);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(240);
 
 /// The file of the program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_anabranch");
@@ -77,12 +77,17 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(command: &mut Command) -> Self {
+        Self::start_for(DEADLINE, command)
+    }
+
+    /// Starts a program that may run for so long.
+    pub(crate) fn start_for(deadline: Duration, command: &mut Command) -> Self {
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let (watched, ended) = mpsc::channel();
         let number = child.id();
         thread::spawn(move || {
-            if ended.recv_timeout(DEADLINE) == Err(RecvTimeoutError::Timeout) {
+            if ended.recv_timeout(deadline) == Err(RecvTimeoutError::Timeout) {
                 send_signal(number, "-KILL");
             }
         });
@@ -145,6 +150,11 @@ impl Running {
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    /// Number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Sends SIGINT, like Ctrl-C.

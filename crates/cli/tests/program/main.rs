@@ -33,4 +33,5 @@ mod transfer;
 mod tunnel;
 mod tunnel_quota;
 mod tunnel_reload;
+mod tunnel_soak;
 mod tutorial;

@@ -8,11 +8,12 @@ use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::harness::{Running, anabranch, file, run};
+use crate::harness::{DEADLINE, Running, anabranch, file, run};
 use crate::json::check_event;
 
 /// Runs curl without the user's configuration and proxies. Without curl, the test is skipped with a message, except in CI.
@@ -204,11 +205,21 @@ pub(crate) fn event(running: &mut Running, name: &str) -> Value {
 }
 
 pub(crate) fn start(file: &Path) -> Running {
-    Running::start(anabranch().args(["tunnel", "--json"]).arg(file))
+    start_for(DEADLINE, file)
 }
 
+/// A tunnel that may run for so long.
+pub(crate) fn start_for(deadline: Duration, file: &Path) -> Running {
+    Running::start_for(deadline, anabranch().args(["tunnel", "--json"]).arg(file))
+}
+
+/// A server, and the addresses where it listens.
 pub(crate) fn start_server(file: &Path) -> (Running, Vec<String>) {
-    let mut server = start(file);
+    listening(start(file))
+}
+
+/// A server that has just been started, and the addresses where it listens.
+pub(crate) fn listening(mut server: Running) -> (Running, Vec<String>) {
     let listening = event(&mut server, "tunnel-listening");
     let addresses = listening["addresses"].as_array().unwrap().iter();
     let addresses = addresses
