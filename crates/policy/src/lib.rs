@@ -8,6 +8,7 @@
 //! | [`StreamScheduler`] | which stream sends next? |
 //! | [`PathScheduler`] | which path takes the next packet, or is waiting better? |
 //! | [`CongestionControl`] | how much may be in flight on each path? |
+//! | [`SharedBottleneck`] | which paths share a bottleneck? |
 //! | [`BurstPolicy`] | how many packets may leave at once? |
 //! | [`BufferPolicy`] | how much of the shared buffers may a path hold? |
 //! | [`ReschedulingPolicy`] | a buffer is blocked: which chunks move to another path? |
@@ -57,6 +58,7 @@ pub mod rescheduling;
 pub mod retransmission;
 pub mod rtt_samples;
 pub mod sack_path;
+pub mod shared_bottleneck;
 pub mod stream_scheduler;
 pub mod tail_probe;
 

@@ -54,6 +54,21 @@ impl<T> PathTable<T> {
         self.slots.iter().flatten()
     }
 
+    /// The values of all paths, in the order of their ids, to be changed.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.slots.iter_mut().flatten()
+    }
+
+    /// One more than the highest id that has a value.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The values of all ids from 0 on, to be changed.
+    pub(crate) fn slots_mut(&mut self) -> impl Iterator<Item = &mut Option<T>> {
+        self.slots.iter_mut()
+    }
+
     pub(crate) fn of(&self, path: PathId) -> Option<&T> {
         self.slots.get(path.index())?.as_ref()
     }

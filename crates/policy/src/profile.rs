@@ -9,8 +9,8 @@ use crate::catalog::{
     AckChoice, AddIpChoice, BufferChoice, BurstChoice, CongestionChoice, EcnChoice, FailoverChoice,
     GapLimitChoice, InterleavingChoice, LossChoice, NrSackChoice, OversizeChoice, PathMtuChoice,
     PathSchedulerChoice, ProbingChoice, RecoveryChoice, ReschedulingChoice, RetransmissionChoice, RtoChoice,
-    RttSamplesChoice, SackHandlingChoice, SackPathChoice, SackWindowChoice, StreamSchedulerChoice,
-    TailProbeChoice,
+    RttSamplesChoice, SackHandlingChoice, SackPathChoice, SackWindowChoice, SharedBottleneckChoice,
+    StreamSchedulerChoice, TailProbeChoice,
 };
 use crate::congestion::{
     CmtParameters, CoupledParameters, Growth, LossDifferentiatingParameters, RenoParameters,
@@ -116,6 +116,7 @@ impl PolicyRecipe {
             sack_path: SackPathChoice::RoundRobin(NoParameters),
             rtt_samples: RttSamplesChoice::OwnPath(OwnPathParameters::DEFAULT),
             loss: LossChoice::ReorderingAware(ReorderingParameters::DEFAULT),
+            shared_bottleneck: SharedBottleneckChoice::Unknown(NoParameters),
             tail_probe: TailProbeChoice::Never(NoParameters),
             retransmission: RetransmissionChoice::Fastest(NoParameters),
             failover: FailoverChoice::FastFailover(FastFailoverParameters {
@@ -163,6 +164,7 @@ impl PolicyRecipe {
             loss: LossChoice::MissCount(MissCountParameters {
                 fr_once: FastRetransmitOnce::Always,
             }),
+            shared_bottleneck: SharedBottleneckChoice::Unknown(NoParameters),
             tail_probe: TailProbeChoice::Never(NoParameters),
             retransmission: RetransmissionChoice::Alternate(NoParameters),
             failover: FailoverChoice::Rfc9260(ErrorLimits::DEFAULT),

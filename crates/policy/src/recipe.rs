@@ -10,7 +10,7 @@ use crate::catalog::{
     FailoverChoice, GapLimitChoice, InterleavingChoice, LossChoice, NrSackChoice, OversizeChoice,
     PathMtuChoice, PathSchedulerChoice, PolicyChoice, ProbingChoice, RecoveryChoice, ReschedulingChoice,
     RetransmissionChoice, RtoChoice, RttSamplesChoice, SackHandlingChoice, SackPathChoice, SackWindowChoice,
-    StreamSchedulerChoice, TailProbeChoice,
+    SharedBottleneckChoice, StreamSchedulerChoice, TailProbeChoice,
 };
 use crate::parameters::Refused;
 use crate::set::PolicySet;
@@ -88,6 +88,8 @@ recipe! {
     path_scheduler: PathSchedulerChoice,
     /// `cc`
     congestion: CongestionChoice,
+    /// `shared-bottleneck`
+    shared_bottleneck: SharedBottleneckChoice,
     /// `burst`
     burst: BurstChoice,
     /// `buffer-split`
@@ -140,6 +142,7 @@ impl PolicyRecipe {
             stream_scheduler: self.stream_scheduler.build(),
             path_scheduler: self.path_scheduler.build(),
             congestion: self.congestion.build(),
+            shared_bottleneck: self.shared_bottleneck.build(),
             measures_rates: false,
             burst: self.burst.build(),
             buffer: self.buffer.build(),

@@ -8,8 +8,8 @@ use crate::burst::Paced;
 use crate::parameters::NoParameters;
 use crate::{
     AckPolicy, BufferPolicy, BurstPolicy, CongestionControl, FailoverPolicy, LossDetection, PathFacts,
-    PathScheduler, ReschedulingPolicy, RetransmissionPolicy, RttSampling, SackPath, StreamScheduler,
-    TailProbe,
+    PathScheduler, ReschedulingPolicy, RetransmissionPolicy, RttSampling, SackPath, SharedBottleneck,
+    StreamScheduler, TailProbe,
 };
 
 /// The policies of one association, one for each trait.
@@ -24,6 +24,8 @@ pub struct PolicySet {
     pub path_scheduler: Box<dyn PathScheduler>,
     /// How much may be in flight on each path?
     pub congestion: Box<dyn CongestionControl>,
+    /// Which paths share a bottleneck?
+    pub shared_bottleneck: Box<dyn SharedBottleneck>,
     /// Whether the congestion control measures rates now: a copy of [`CongestionControl::measures_rates`], so that others cost
     /// no call for each packet.
     pub measures_rates: bool,
@@ -79,6 +81,7 @@ impl PolicySet {
     pub fn remove_path(&mut self, path: PathId) {
         self.path_scheduler.remove_path(path);
         self.congestion.remove_path(path);
+        self.shared_bottleneck.remove_path(path);
         self.rtt_samples.remove_path(path);
         self.loss.remove_path(path);
         self.burst.remove_path(path);

@@ -41,6 +41,10 @@ pub trait CongestionControl: Policy {
     fn on_burst_limit(&mut self, path: PathId, limit: u64) {
         let _ = (path, limit);
     }
+    /// The bottlenecks that paths share have changed, as [`PathFacts::bottleneck`] shows.
+    fn on_bottlenecks(&mut self, paths: &[PathFacts]) {
+        let _ = paths;
+    }
     /// Whether it measures delivery rates: then [`CongestionControl::on_sent`], [`CongestionControl::on_lost`] and
     /// [`CongestionControl::on_application_limited`] are called. Asked when a path is added and after each event.
     fn measures_rates(&self) -> bool {
@@ -72,6 +76,24 @@ pub trait CongestionControl: Policy {
     fn cwnd(&self, path: PathId) -> u64;
     /// The ssthresh of `path` in bytes; [`u64::MAX`] while unset or if the algorithm has none.
     fn ssthresh(&self, path: PathId) -> u64;
+}
+
+/// Shared bottlenecks. Which paths share one (RFC 8382)? Their windows are to be coupled, and only theirs.
+pub trait SharedBottleneck: Policy {
+    /// Whether it never knows anything. Then the core does not call it.
+    fn is_never(&self) -> bool {
+        false
+    }
+    /// A path was removed; its id may be used again for another one.
+    fn remove_path(&mut self, path: PathId);
+    /// A SACK acknowledged something. Called before the congestion control. Returns whether [`SharedBottleneck::group`] of any path
+    /// has changed.
+    fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant) -> bool;
+    /// Chunks were lost or packets marked; called as [`CongestionControl::on_loss`], and before it.
+    fn on_loss(&mut self, loss: &LossEvent, paths: &[PathFacts], now: Instant);
+    /// The lowest id of the paths that share a bottleneck with `path`, which is its own if no other does; `None` if nothing is
+    /// known. Other policies see it as [`PathFacts::bottleneck`].
+    fn group(&self, path: PathId) -> Option<PathId>;
 }
 
 /// Path scheduler. Which path takes the next packet of new data, or is waiting better?

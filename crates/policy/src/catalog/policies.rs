@@ -4,11 +4,12 @@ use super::choice::choices;
 use crate::parameters::NoParameters;
 use crate::{
     AckPolicy, BufferPolicy, BurstPolicy, CongestionControl, FailoverPolicy, LossDetection, PathScheduler,
-    ReschedulingPolicy, RetransmissionPolicy, RttSampling, SackPath, StreamScheduler, TailProbe,
+    ReschedulingPolicy, RetransmissionPolicy, RttSampling, SackPath, SharedBottleneck, StreamScheduler,
+    TailProbe,
 };
 use crate::{
     ack, buffer, burst, congestion, failover, loss, path_scheduler, rescheduling, retransmission,
-    rtt_samples, sack_path, stream_scheduler, tail_probe,
+    rtt_samples, sack_path, shared_bottleneck, stream_scheduler, tail_probe,
 };
 
 choices! {
@@ -38,6 +39,15 @@ choices! {
         "balanced linked adaptation: increases and cuts depend on the rate relative to the best path", "Peng et al. 2016";
     "fixed" => Fixed(congestion::FixedParameters), congestion::Fixed::new,
         "constant cwnd, for experiments", "ours";
+}
+
+choices! {
+    /// Which paths share a bottleneck.
+    SharedBottleneckChoice of SharedBottleneck = "shared-bottleneck", "which paths share a bottleneck, so that their windows are coupled?";
+    "none" => Unknown(NoParameters), shared_bottleneck::Unknown::new,
+        "not known: `cc` and `cc.groups` alone decide", "RFC 6356";
+    "same-queue" => SameQueue(NoParameters), shared_bottleneck::SameQueue::new,
+        "those whose round-trip times rise and fall together, by the same amount", "ours; RFC 8382, Ferlin et al. 2016, Hassayoun et al. 2011";
 }
 
 choices! {

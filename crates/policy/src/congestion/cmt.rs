@@ -149,6 +149,13 @@ impl SinglePath for CmtParameters {
     fn ssthresh(state: &CmtState) -> u64 {
         state.window.ssthresh
     }
+
+    fn continued(_before: &CmtState, bytes: u64) -> CmtState {
+        CmtState {
+            window: Window::avoiding(bytes),
+            partial: PartialBytes::default(),
+        }
+    }
 }
 
 #[cfg(test)]

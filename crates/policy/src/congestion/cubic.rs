@@ -337,6 +337,14 @@ impl SinglePath for CubicParameters {
     fn ssthresh(state: &CubicState) -> u64 {
         state.window.ssthresh
     }
+
+    fn continued(before: &CubicState, bytes: u64) -> CubicState {
+        CubicState {
+            window: Window::avoiding(bytes),
+            began: before.began,
+            progress: None,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -77,4 +77,8 @@ impl SinglePath for FixedParameters {
     fn ssthresh(_state: &u64) -> u64 {
         u64::MAX
     }
+
+    fn continued(_before: &u64, bytes: u64) -> u64 {
+        bytes
+    }
 }

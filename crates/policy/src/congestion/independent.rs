@@ -1,4 +1,5 @@
-//! Uncoupled congestion control. This adapter runs an algorithm for a single path on each path separately.
+//! Uncoupled congestion control. This adapter runs an algorithm for a single path on each path separately, and on paths that are known
+//! to share a bottleneck as on one.
 //!
 //! It also decides, once for all algorithms, whether a cwnd may grow at all: the chosen [`Growth`] must allow
 //! it, the path must not be in fast recovery, and the cwnd must have been fully used (RFC 9260 §7.2.1).
@@ -9,7 +10,9 @@ use core::time::Duration;
 use anabranch_types::{Instant, PathId};
 
 use super::growth::Growth;
-use super::window::Window;
+use super::one_flow::{Flows, Share};
+use super::window::{Window, quantum};
+use crate::math::mul_div;
 use crate::parameters::Parameters;
 use crate::path_table::PathTable;
 use crate::{AckSample, CongestionControl, LossEvent, PathAck, PathFacts, Policy, path_facts};
@@ -37,6 +40,8 @@ pub trait SinglePath: Parameters + Send {
     fn cwnd(state: &Self::State) -> u64;
     /// The ssthresh in bytes.
     fn ssthresh(state: &Self::State) -> u64;
+    /// A state with a cwnd of `bytes` in congestion avoidance, for a path or a flow that continues `before` with another cwnd.
+    fn continued(before: &Self::State, bytes: u64) -> Self::State;
 }
 
 /// Chunks of one path that a SACK acknowledged, with the facts of the path.
@@ -50,6 +55,8 @@ pub struct Acked<'a> {
     pub may_grow: bool,
     /// When the SACK arrived.
     pub now: Instant,
+    /// Whether the cwnd was fully used, if that is known already.
+    full: Option<bool>,
 }
 
 impl<'a> Acked<'a> {
@@ -60,21 +67,44 @@ impl<'a> Acked<'a> {
             // RFC 9260 §7.2.1 allows growth only outside fast recovery; with CMT that is per path.
             may_grow: growth.allows(ack) && !path.in_recovery,
             now,
+            full: None,
+        }
+    }
+
+    /// With that knowledge.
+    pub(super) const fn judged(self, full: bool, recovers: bool) -> Self {
+        Self {
+            full: Some(full),
+            may_grow: self.may_grow && !recovers,
+            ..self
         }
     }
 
     /// Whether `window` was fully used when the bytes acknowledged now were in flight. Call once for each SACK.
     pub(super) fn was_full(&self, window: &mut Window) -> bool {
-        window.was_full(self.ack, self.path)
+        match self.full {
+            Some(full) => full,
+            None => window.was_full(self.ack, self.path),
+        }
     }
 }
 
 //= rfc9260 7.2-3
 /// The congestion control of an association, made of an algorithm `A` for single paths.
+///
+/// Each path has a state of its own, unless it shares a bottleneck with others ([`PathFacts::bottleneck`]): these are one flow.
 #[derive(Debug)]
 pub struct Independent<A: SinglePath> {
     algorithm: A,
-    paths: PathTable<A::State>,
+    paths: PathTable<Control<A::State>>,
+    flows: Flows<A>,
+}
+
+/// What controls one path.
+#[derive(Debug)]
+enum Control<S> {
+    Alone(S),
+    Shares(Share),
 }
 
 impl<A: SinglePath> Independent<A> {
@@ -84,12 +114,50 @@ impl<A: SinglePath> Independent<A> {
         Self {
             algorithm,
             paths: PathTable::default(),
+            flows: Flows::default(),
         }
     }
 
-    /// The state of `path`, to be changed.
+    /// The state of `path`, to be changed, unless it is part of a flow.
     pub(super) fn state_mut(&mut self, path: PathId) -> Option<&mut A::State> {
-        self.paths.of_mut(path)
+        match self.paths.of_mut(path)? {
+            Control::Alone(state) => Some(state),
+            Control::Shares(_) => None,
+        }
+    }
+
+    /// The share of `path` in a flow of several paths.
+    fn share(&self, path: PathId) -> Option<&Share> {
+        match self.paths.of(path)? {
+            Control::Alone(_) => None,
+            Control::Shares(share) => Some(share),
+        }
+    }
+
+    /// The flow that `path` is to be part of: that of the known paths which share its bottleneck.
+    fn flow_of(&self, path: &PathFacts, paths: &[PathFacts]) -> Option<PathId> {
+        let leader = path.bottleneck?;
+        let shares = |other: &PathFacts| {
+            other.id != path.id && other.bottleneck == Some(leader) && self.paths.of(other.id).is_some()
+        };
+        paths.iter().any(shares).then_some(leader)
+    }
+
+    fn leave(&mut self, path: PathId) {
+        let state = match self.paths.of(path) {
+            Some(Control::Shares(share)) => self.flows.leave(share),
+            Some(Control::Alone(_)) | None => None,
+        };
+        if let Some(state) = state {
+            self.paths.insert(path, Control::Alone(state));
+        }
+    }
+
+    fn join(&mut self, path: PathId, leader: PathId) {
+        if let Some(Control::Alone(state)) = self.paths.of(path) {
+            let share = self.flows.join(leader, state);
+            self.paths.insert(path, Control::Shares(share));
+        }
     }
 }
 
@@ -102,47 +170,142 @@ impl<A: SinglePath> Policy for Independent<A> {
 impl<A: SinglePath> CongestionControl for Independent<A> {
     //= rfc9260 7.2.5-1
     fn add_path(&mut self, path: &PathFacts, now: Instant) {
-        self.paths.insert(path.id, self.algorithm.start(path, now));
+        let state = self.algorithm.start(path, now);
+        self.paths.insert(path.id, Control::Alone(state));
     }
 
     fn remove_path(&mut self, path: PathId) {
+        self.leave(path);
         self.paths.remove(path);
+    }
+
+    fn on_bottlenecks(&mut self, paths: &[PathFacts]) {
+        for path in paths {
+            let leader = self.flow_of(path, paths);
+            if self
+                .share(path.id)
+                .is_some_and(|share| Some(share.leader()) != leader)
+            {
+                self.leave(path.id);
+            }
+        }
+        for path in paths {
+            if let Some(leader) = self.flow_of(path, paths)
+                && self.state_mut(path.id).is_some()
+            {
+                self.join(path.id, leader);
+                let excess = self.flows.excess(leader);
+                self.cut(leader, None, excess, paths);
+            }
+        }
     }
 
     //= rfc9260 7.2.1-5, 7.2.1-6, 7.2.1-9
     fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant) {
         for ack in ack.paths {
-            let (Some(state), Some(path)) = (self.paths.of_mut(ack.path), path_facts(paths, ack.path)) else {
+            let (Some(control), Some(path)) = (self.paths.of_mut(ack.path), path_facts(paths, ack.path))
+            else {
                 continue;
             };
             let acked = Acked::new(self.algorithm.growth(), ack, path, now);
-            self.algorithm.on_ack(state, &acked);
+            match control {
+                Control::Alone(state) => self.algorithm.on_ack(state, &acked),
+                Control::Shares(share) => {
+                    let leader = share.leader();
+                    let growth = self.flows.on_ack(&self.algorithm, share, acked);
+                    self.grow(leader, path.id, growth);
+                }
+            }
         }
     }
 
-    fn on_loss(&mut self, loss: &LossEvent, paths: &[PathFacts], _now: Instant) {
-        if let (Some(state), Some(path)) = (self.paths.of_mut(loss.path), path_facts(paths, loss.path)) {
-            self.algorithm.on_loss(state, loss, path);
+    fn on_loss(&mut self, loss: &LossEvent, paths: &[PathFacts], now: Instant) {
+        let (Some(control), Some(path)) = (self.paths.of_mut(loss.path), path_facts(paths, loss.path)) else {
+            return;
+        };
+        match control {
+            Control::Alone(state) => self.algorithm.on_loss(state, loss, path),
+            Control::Shares(share) => {
+                let leader = share.leader();
+                let left = self.flows.on_loss(&self.algorithm, share, loss, (path, now));
+                self.cut(leader, Some(loss.path), left, paths);
+            }
         }
     }
 
     fn on_idle(&mut self, path: &PathFacts, idle: Duration) {
-        if let Some(state) = self.paths.of_mut(path.id) {
-            self.algorithm.on_idle(state, path, idle);
+        match self.paths.of_mut(path.id) {
+            Some(Control::Alone(state)) => self.algorithm.on_idle(state, path, idle),
+            Some(Control::Shares(share)) => self.flows.on_idle(share, path, idle),
+            None => {}
         }
     }
 
     fn on_burst_limit(&mut self, path: PathId, limit: u64) {
-        if let Some(state) = self.paths.of_mut(path) {
-            A::on_burst_limit(state, limit);
+        match self.paths.of_mut(path) {
+            Some(Control::Alone(state)) => A::on_burst_limit(state, limit),
+            Some(Control::Shares(share)) => self.flows.limit(share, limit),
+            None => {}
         }
     }
 
     fn cwnd(&self, path: PathId) -> u64 {
-        self.paths.of(path).map_or(0, A::cwnd)
+        match self.paths.of(path) {
+            Some(Control::Alone(state)) => A::cwnd(state),
+            Some(Control::Shares(share)) => share.cwnd(),
+            None => 0,
+        }
     }
 
     fn ssthresh(&self, path: PathId) -> u64 {
-        self.paths.of(path).map_or(u64::MAX, A::ssthresh)
+        match self.paths.of(path) {
+            Some(Control::Alone(state)) => A::ssthresh(state),
+            Some(Control::Shares(share)) => share.cwnd(),
+            None => u64::MAX,
+        }
+    }
+}
+
+impl<A: SinglePath> Independent<A> {
+    fn shares_of(&mut self, leader: PathId) -> impl Iterator<Item = (PathId, &mut Share)> {
+        let ids = (0..=u8::MAX).map(PathId);
+        let shares = ids.zip(self.paths.slots_mut());
+        shares.filter_map(move |(id, control)| match control {
+            Some(Control::Shares(share)) if share.leader() == leader => Some((id, share)),
+            _ => None,
+        })
+    }
+
+    /// Gives `growth` bytes of a flow to its smallest share that is fully used, or else to that of `path`.
+    fn grow(&mut self, leader: PathId, path: PathId, growth: u64) {
+        if growth == 0 {
+            return;
+        }
+        let full = self
+            .shares_of(leader)
+            .filter(|(id, share)| *id == path || share.is_full());
+        let smallest = full.min_by_key(|(_, share)| share.cwnd());
+        if let Some((_, share)) = smallest {
+            share.grow(growth);
+        }
+    }
+
+    /// Takes `bytes` of a flow from all shares but that of `except`, in proportion, so that one full chunk is left of each.
+    fn cut(&mut self, leader: PathId, except: Option<PathId>, bytes: u64, paths: &[PathFacts]) {
+        if bytes == 0 {
+            return;
+        }
+        let others = |(id, _): &(PathId, &mut Share)| Some(*id) != except;
+        let all: u64 = self
+            .shares_of(leader)
+            .filter(others)
+            .map(|(_, share)| share.cwnd())
+            .sum();
+        let mut cut = 0;
+        for (id, share) in self.shares_of(leader).filter(others) {
+            let floor = path_facts(paths, id).map_or_else(|| share.cwnd(), quantum);
+            cut += share.cut(mul_div(bytes, share.cwnd(), all.max(1)), floor);
+        }
+        self.flows.took(leader, cut);
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! | name | algorithm | couples paths |
 //! |---|---|---|
-//! | `cmt` | RFC 9260 on each path separately | no |
-//! | `reno` | RFC 5681 (TCP) on each path separately | no |
-//! | `cubic` | cwnd as a cubic function of the time since the last loss | no |
+//! | `cmt` | RFC 9260 on each path separately | if known to share a bottleneck |
+//! | `reno` | RFC 5681 (TCP) on each path separately | if known to share a bottleneck |
+//! | `cubic` | cwnd as a cubic function of the time since the last loss | if known to share a bottleneck |
 //! | `bbr` | cwnd and pacing rate from a model of the path (version 3) | no |
 //! | `bbr-v1` | the same, as Linux' `tcp_bbr` (version 1) | no |
-//! | `loss-differentiating` | `cubic`, and `bbr` with a loss floor while losses come without a queue | no |
+//! | `loss-differentiating` | `cubic`, and `bbr` with a loss floor while losses come without a queue | if known to share a bottleneck |
 //! | `cmt-rpv1` | one increase for all paths together, shared by ssthresh; a loss cuts half of the sum of cwnd | yes |
 //! | `cmt-rpv2` | the same, shared by rates | yes |
 //! | `lia` | all paths together take no more than one flow would on the best of them | yes |
@@ -28,6 +28,7 @@ mod lia;
 mod loss_differentiating;
 mod mean_rtt;
 mod olia;
+mod one_flow;
 mod partial;
 mod reno;
 mod rpv1;

@@ -166,6 +166,14 @@ impl SinglePath for RenoParameters {
     fn ssthresh(state: &RenoState) -> u64 {
         state.window.ssthresh
     }
+
+    fn continued(_before: &RenoState, bytes: u64) -> RenoState {
+        RenoState {
+            window: Window::avoiding(bytes),
+            partial: 0,
+            timed_out: false,
+        }
+    }
 }
 
 #[cfg(test)]

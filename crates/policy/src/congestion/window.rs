@@ -59,6 +59,16 @@ impl Window {
         Self { bytes, ..initial }
     }
 
+    /// A cwnd of `bytes` in congestion avoidance.
+    pub(crate) fn avoiding(bytes: u64) -> Self {
+        Self {
+            bytes: bytes.min(MAX_CWND),
+            // In slow start a cwnd may equal ssthresh (RFC 9260 §7.2.1).
+            ssthresh: bytes.min(MAX_CWND).saturating_sub(1),
+            utilisation: Utilisation::default(),
+        }
+    }
+
     pub(crate) const fn in_slow_start(&self) -> bool {
         self.bytes <= self.ssthresh
     }
@@ -77,10 +87,7 @@ impl Window {
     /// Data delayed by pacing counts as sent (RFC 9002 §7.8). Otherwise acknowledgements that return over a faster path
     /// could keep the cwnd from ever being full, and the pacing rate, which follows from the cwnd, from growing.
     pub(crate) fn was_full(&mut self, ack: &PathAck, path: &PathFacts) -> bool {
-        let no_chunk_fits = ack.in_flight_before + path.duplicated_bytes + quantum(path) > self.bytes;
-        let full = no_chunk_fits || path.pacing_limited;
-        self.utilisation
-            .observe(full, ack.in_flight_before, ack.newly_acked)
+        self.utilisation.was_full(self.bytes, ack, path)
     }
 
     /// Cuts the cwnd to `share_of_ten` tenths, never below four full chunks (RFC 9260 §7.2.3), or to one after a
@@ -150,11 +157,23 @@ impl Window {
 /// SACKs before anything can be sent, and only the first one would see a full cwnd. So a cwnd counts as full for the
 /// bytes of that flight. Full means: no further full chunk fits.
 #[derive(Clone, Debug, Default)]
-struct Utilisation {
+pub(crate) struct Utilisation {
     credit: u64,
 }
 
 impl Utilisation {
+    /// Whether a cwnd of `bytes` was fully used (see [`Window::was_full`]).
+    pub(crate) fn was_full(&mut self, bytes: u64, ack: &PathAck, path: &PathFacts) -> bool {
+        let no_chunk_fits = ack.in_flight_before + path.duplicated_bytes + quantum(path) > bytes;
+        let full = no_chunk_fits || path.pacing_limited;
+        self.observe(full, ack.in_flight_before, ack.newly_acked)
+    }
+
+    /// Whether bytes of a flight that filled the cwnd are yet to be acknowledged.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.credit > 0
+    }
+
     fn observe(&mut self, full: bool, in_flight: u64, newly_acked: u64) -> bool {
         // The rest of that flight is at most what is in flight.
         self.credit = if full {

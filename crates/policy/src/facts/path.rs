@@ -53,6 +53,9 @@ pub struct PathFacts {
     pub ssthresh: u64,
     /// Pacing rate in bytes per second; `None` unless the congestion control sets one.
     pub pacing_rate: Option<NonZeroU64>,
+    /// The lowest id of the paths that share its bottleneck, its own included, as detection has found it (see
+    /// [`crate::SharedBottleneck`]); `None` if nothing is known.
+    pub bottleneck: Option<PathId>,
     /// Bytes in flight: sent on this path and neither acknowledged nor declared lost.
     pub in_flight: u64,
     /// Bytes sent on this path and still held in the send buffer: gap-acknowledged chunks count, cumulatively acknowledged
@@ -102,6 +105,7 @@ impl PathFacts {
             cwnd: 0,
             ssthresh: u64::MAX,
             pacing_rate: None,
+            bottleneck: None,
             in_flight: 0,
             queued: 0,
             duplicated_bytes: 0,

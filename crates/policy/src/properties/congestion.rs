@@ -16,6 +16,7 @@ enum Event {
     Acked(Vec<PathAck>),
     Lost(LossEvent),
     Idle(usize, u64),
+    Bottlenecks,
 }
 
 fn any_event(rng: &mut Rng, paths: &[PathFacts], now: Instant) -> Event {
@@ -32,6 +33,7 @@ fn any_event(rng: &mut Rng, paths: &[PathFacts], now: Instant) -> Event {
             bytes: rng.below(100_000),
         }),
         1 => Event::Idle(index, rng.below(200_000)),
+        2 if rng.chance(1, 5) => Event::Bottlenecks,
         _ => {
             let acked = paths.iter().filter(|_| rng.chance(2, 3)).collect::<Vec<_>>();
             Event::Acked(
@@ -49,6 +51,18 @@ fn tell(policy: &mut dyn CongestionControl, event: &Event, paths: &[PathFacts], 
         Event::Acked(acks) => policy.on_ack(&sack(acks), paths, now),
         Event::Lost(loss) => policy.on_loss(loss, paths, now),
         Event::Idle(index, idle) => policy.on_idle(&paths[*index], ms(*idle)),
+        Event::Bottlenecks => policy.on_bottlenecks(paths),
+    }
+}
+
+/// Paths share bottlenecks at random; each group is known by its lowest id.
+fn group(paths: &mut [PathFacts], rng: &mut Rng) {
+    let labels: Vec<u64> = paths.iter().map(|_| rng.below(3)).collect();
+    let is_known = rng.chance(3, 4);
+    for index in 0..paths.len() {
+        let first = labels.iter().position(|label| *label == labels[index]);
+        let leader = first.map(|first| paths[first].id);
+        paths[index].bottleneck = leader.filter(|_| is_known);
     }
 }
 
@@ -78,6 +92,9 @@ fn cwnd_stays_within_bounds_and_losses_never_raise_it() {
             now += ms(rng.below(300));
             refresh(&mut paths, policy, rng);
             let event = any_event(rng, &paths, now);
+            if matches!(event, Event::Bottlenecks) {
+                group(&mut paths, rng);
+            }
             tell(policy, &event, &paths, now);
             tell(twin, &event, &paths, now);
             assert!(

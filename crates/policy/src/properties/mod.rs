@@ -15,6 +15,7 @@ mod rescheduling;
 mod retransmission;
 mod rtt_samples;
 mod sack_path;
+mod shared_bottleneck;
 mod stream_scheduler;
 mod tail_probe;
 

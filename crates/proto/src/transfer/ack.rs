@@ -13,7 +13,7 @@ use anabranch_policy::{AckSample, PathAck};
 use anabranch_types::{Instant, IntervalSet, PathId, Tsn, UnwrappedTsn};
 use anabranch_wire::{GapBlock, NrSack, Sack, SackError, ValidSack};
 
-use super::{Effects, Transfer};
+use super::{Effects, Transfer, follow_bottlenecks};
 use crate::violation::Violation;
 
 impl Transfer {
@@ -123,6 +123,10 @@ impl Transfer {
             packet_count,
             paths: self.sender.path_acks(),
         };
+        let detection = &mut *self.policies.shared_bottleneck;
+        if !detection.is_never() && detection.on_ack(&sample, self.paths.facts(), now) {
+            follow_bottlenecks(&mut self.paths, &mut self.policies);
+        }
         let facts = self.paths.facts();
         self.policies.congestion.on_ack(&sample, facts, now);
         self.policies.loss.on_ack(&sample, facts, now);

@@ -289,6 +289,9 @@ impl Transfer {
     /// Notifies the policies of a loss on one path.
     fn tell_loss(&mut self, loss: &LossEvent, now: Instant) {
         let facts = self.paths.facts();
+        if !self.policies.shared_bottleneck.is_never() {
+            self.policies.shared_bottleneck.on_loss(loss, facts, now);
+        }
         self.policies.congestion.on_loss(loss, facts, now);
         self.policies.path_scheduler.on_loss(loss, facts, now);
     }
@@ -316,6 +319,14 @@ impl Transfer {
         let probe_at = tail_probe_at(facts, last, sending.t3.expires(), &*self.policies.tail_probe);
         sending.tail_probe.follow(probe_at);
     }
+}
+
+/// Copies the groups of paths that share a bottleneck into the facts, and notifies the congestion control.
+fn follow_bottlenecks(paths: &mut PathSet, policies: &mut PolicySet) {
+    for id in paths.ids() {
+        paths.fact_mut(id).bottleneck = policies.shared_bottleneck.group(id);
+    }
+    policies.congestion.on_bottlenecks(paths.facts());
 }
 
 /// The time of the tail loss probe: some time after `last`, the last transmission or acknowledgement, unless recovery or T3 comes

@@ -59,6 +59,9 @@ impl Transfer {
         self.sender.close_path(id);
         self.policies.remove_path(id);
         self.paths.remove(id);
+        if !self.policies.shared_bottleneck.is_never() {
+            super::follow_bottlenecks(&mut self.paths, &mut self.policies);
+        }
         self.publish_windows();
         if primary == id {
             effects.then(self.changed(self.paths.primary(), PathChange::Primary))

@@ -100,6 +100,21 @@ fn reordering(policies: PolicyRecipe) -> Pair {
     pair
 }
 
+/// Two paths through one bottleneck, with all that fits.
+fn narrow(policies: PolicyRecipe) -> Pair {
+    let link = |delay| LinkConfig::new(mbit(100), ms(delay)).jitter(ms(1));
+    let builder = Pair::paths([link(5), link(6)]).policies(policies);
+    let mut pair = builder
+        .scenario(|scenario| {
+            let shared = LinkConfig::new(mbit(10), ms(10)).queue(QueueConfig::Packets(40));
+            scenario.bottleneck(shared)
+        })
+        .connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(20));
+    pair
+}
+
 /// Fingerprint of the simulations with `choice`.
 fn mark(point: &ExtensionPoint, choice: &str) -> Vec<u64> {
     let mut policies = PolicyRecipe::cmt();
@@ -109,7 +124,9 @@ fn mark(point: &ExtensionPoint, choice: &str) -> Vec<u64> {
     }
     policies.set(point.name, choice).unwrap();
     let mut mark = Vec::new();
-    for simulated in [crowded, tight, calm, reordering] {
+    let narrow = (point.name == "shared-bottleneck").then_some(narrow as fn(PolicyRecipe) -> Pair);
+    let simulated = [crowded, tight, calm, reordering].into_iter().chain(narrow);
+    for simulated in simulated {
         let pair = simulated(policies);
         let outcome = pair.simulation.outcome();
         mark.push(outcome.trace_hash);

@@ -48,6 +48,7 @@ mod round_trips;
 mod sack_handling;
 mod sack_length;
 mod sack_paths;
+mod shared_bottleneck;
 mod shutdown;
 mod silence;
 mod stream_mapping;

@@ -33,7 +33,7 @@ impl Delivered {
 #[derive(Clone, Copy, Debug)]
 pub struct Member {
     path: PathId,
-    group: u8,
+    group: (u8, Option<PathId>),
     usable: bool,
     /// Smoothed round-trip time in nanoseconds, at least 1.
     round_trip: Option<u64>,
@@ -48,7 +48,12 @@ pub struct Member {
 }
 
 impl Member {
-    pub(super) fn new(path: &PathFacts, group: u8, window: &Window, delivered: &Delivered) -> Self {
+    pub(super) fn new(
+        path: &PathFacts,
+        group: (u8, Option<PathId>),
+        window: &Window,
+        delivered: &Delivered,
+    ) -> Self {
         let nanos = |time: core::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).max(1);
         let unset = window.ssthresh == u64::MAX;
         Self {

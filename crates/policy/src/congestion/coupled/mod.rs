@@ -129,7 +129,7 @@ impl<A: Coupling> Coupled<A> {
     fn look(&mut self, paths: &[PathFacts]) {
         let member = |path: &PathFacts| {
             let state = self.paths.of(path.id)?;
-            let group = self.parameters.groups.of(path.id);
+            let group = (self.parameters.groups.of(path.id), path.bottleneck);
             Some(Member::new(path, group, &state.window, &state.delivered))
         };
         self.members.clear();

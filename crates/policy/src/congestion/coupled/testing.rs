@@ -45,7 +45,7 @@ impl Example {
         window.ssthresh = self.ssthresh.map_or(u64::MAX, |ssthresh| ssthresh * CHUNK);
         let mut delivered = Delivered::default();
         delivered.count(self.delivered * CHUNK);
-        Member::new(&path, 0, &window, &delivered)
+        Member::new(&path, (0, None), &window, &delivered)
     }
 }
 

@@ -86,8 +86,8 @@ impl LossDifferentiating {
         self.by_model.state(path).is_some()
     }
 
-    /// Changes the algorithm of `path` if this loss says so.
-    fn differentiate(&mut self, loss: &LossEvent, path: &PathFacts, now: Instant) {
+    /// Changes the algorithm of `path` if this loss says so. Returns whether it has.
+    fn differentiate(&mut self, loss: &LossEvent, path: &PathFacts, now: Instant) -> bool {
         if !self.has_model(path.id) {
             let counts = loss.cause == LossCause::FastRetransmit;
             let evidence = self.evidence.of_mut(path.id).filter(|_| counts);
@@ -95,7 +95,7 @@ impl LossDifferentiating {
                 self.by_loss.remove_path(path.id);
                 self.by_model.take_over(path, now);
             }
-            return;
+            return self.has_model(path.id);
         }
         let is_congestion = match loss.cause {
             LossCause::Mark => true,
@@ -109,6 +109,7 @@ impl LossDifferentiating {
                 evidence.forget_losses(now);
             }
         }
+        is_congestion
     }
 }
 
@@ -146,11 +147,17 @@ impl CongestionControl for LossDifferentiating {
     }
 
     fn on_loss(&mut self, loss: &LossEvent, paths: &[PathFacts], now: Instant) {
-        if let Some(path) = path_facts(paths, loss.path) {
-            self.differentiate(loss, path, now);
+        if let Some(path) = path_facts(paths, loss.path)
+            && self.differentiate(loss, path, now)
+        {
+            self.by_loss.on_bottlenecks(paths);
         }
         self.by_loss.on_loss(loss, paths, now);
         self.by_model.on_loss(loss, paths, now);
+    }
+
+    fn on_bottlenecks(&mut self, paths: &[PathFacts]) {
+        self.by_loss.on_bottlenecks(paths);
     }
 
     fn on_idle(&mut self, path: &PathFacts, idle: Duration) {

@@ -1,0 +1,140 @@
+//! Tests of one flow of several paths.
+
+use alloc::vec::Vec;
+
+use anabranch_types::PathId;
+
+use crate::congestion::{Cubic, CubicParameters, Reno, RenoParameters};
+use crate::testing::{CHUNK, at, healthy, in_order, ms, sack};
+use crate::{CongestionControl, LossCause, LossEvent, PathFacts};
+
+/// Paths of one bottleneck with these cwnds, in chunks.
+fn grouped(policy: &mut dyn CongestionControl, cwnds: &[u64]) -> Vec<PathFacts> {
+    let mut paths: Vec<PathFacts> = (0..).zip(cwnds).map(|(id, _)| healthy(id)).collect();
+    for (path, chunks) in paths.iter().zip(cwnds) {
+        policy.add_path(path, at(0));
+        while policy.cwnd(path.id) < chunks * CHUNK {
+            let ack = in_order(path.id.0, policy.cwnd(path.id), CHUNK);
+            policy.on_ack(&sack(&[ack]), &paths, at(0));
+        }
+        policy.on_burst_limit(path.id, chunks * CHUNK);
+    }
+    for path in &mut paths {
+        path.bottleneck = Some(PathId(0));
+    }
+    policy.on_bottlenecks(&paths);
+    paths
+}
+
+fn cwnds(policy: &dyn CongestionControl, paths: &[PathFacts]) -> Vec<u64> {
+    paths.iter().map(|path| policy.cwnd(path.id)).collect()
+}
+
+fn sum(policy: &dyn CongestionControl, paths: &[PathFacts]) -> u64 {
+    cwnds(policy, paths).iter().sum()
+}
+
+const fn loss(path: u8, cause: LossCause) -> LossEvent {
+    LossEvent {
+        path: PathId(path),
+        cause,
+        bytes: CHUNK,
+    }
+}
+
+#[test]
+fn a_group_begins_with_the_cwnd_of_its_largest_path() {
+    let mut policy = Cubic::new(CubicParameters::DEFAULT);
+    let paths = grouped(&mut policy, &[40, 60, 100]);
+    let total = sum(&policy, &paths);
+    assert!(total.abs_diff(100 * CHUNK) < 3 * CHUNK, "{total}");
+}
+
+#[test]
+fn losses_within_a_round_trip_are_one() {
+    let mut policy = Cubic::new(CubicParameters::DEFAULT);
+    let paths = grouped(&mut policy, &[100, 100]);
+    let before = sum(&policy, &paths);
+    policy.on_loss(&loss(0, LossCause::FastRetransmit), &paths, at(1_000));
+    let after = cwnds(&policy, &paths);
+    let total: u64 = after.iter().sum();
+    assert!(total.abs_diff(before * 7 / 10) <= 2, "{before} → {total}");
+    // The path that lost pays most.
+    assert!(
+        after[0] * 2 <= before / 2 + 2 && after[1] > 4 * before / 10,
+        "{after:?}"
+    );
+    policy.on_loss(&loss(1, LossCause::FastRetransmit), &paths, at(1_015));
+    assert_eq!(cwnds(&policy, &paths), after);
+    policy.on_loss(&loss(1, LossCause::FastRetransmit), &paths, at(1_040));
+    assert!(sum(&policy, &paths) < total);
+}
+
+#[test]
+fn a_group_grows_as_one_path() {
+    let mut policy = Reno::new(RenoParameters::DEFAULT);
+    let paths = grouped(&mut policy, &[50, 50, 50]);
+    for round in 1..=10 {
+        let before = sum(&policy, &paths);
+        for path in &paths {
+            let cwnd = policy.cwnd(path.id);
+            let ack = in_order(path.id.0, cwnd, cwnd);
+            policy.on_ack(&sack(&[ack]), &paths, at(20 * round));
+        }
+        let gained = sum(&policy, &paths) - before;
+        assert!(gained <= CHUNK, "{gained} in round {round}");
+    }
+    assert!(sum(&policy, &paths) >= 58 * CHUNK);
+}
+
+#[test]
+fn what_a_timeout_takes_from_one_path_goes_to_the_others() {
+    let mut policy = Cubic::new(CubicParameters::DEFAULT);
+    let paths = grouped(&mut policy, &[100, 100]);
+    let before = sum(&policy, &paths);
+    policy.on_loss(&loss(0, LossCause::Timeout), &paths, at(1_000));
+    assert_eq!(policy.cwnd(PathId(0)), CHUNK);
+    for round in 0..5 {
+        let cwnd = policy.cwnd(PathId(1));
+        let ack = in_order(1, cwnd, cwnd);
+        policy.on_ack(&sack(&[ack]), &paths, at(1_100 + 20 * round));
+    }
+    assert!(
+        policy.cwnd(PathId(1)) > 6 * before / 10,
+        "{:?}",
+        cwnds(&policy, &paths)
+    );
+}
+
+#[test]
+fn a_path_that_leaves_keeps_its_share() {
+    let mut policy = Cubic::new(CubicParameters::DEFAULT);
+    let mut paths = grouped(&mut policy, &[100, 100]);
+    let shares = cwnds(&policy, &paths);
+    paths[1].bottleneck = Some(PathId(1));
+    policy.on_bottlenecks(&paths);
+    assert_eq!(cwnds(&policy, &paths), shares);
+    // From now on a loss concerns one of them.
+    policy.on_loss(&loss(0, LossCause::FastRetransmit), &paths, at(1_000));
+    assert_eq!(policy.cwnd(PathId(1)), shares[1]);
+    policy.on_loss(&loss(1, LossCause::FastRetransmit), &paths, at(1_001));
+    assert_eq!(policy.cwnd(PathId(1)), shares[1] * 7 / 10);
+}
+
+#[test]
+fn an_idle_share_goes_to_the_others() {
+    let mut policy = Cubic::new(CubicParameters::DEFAULT);
+    let paths = grouped(&mut policy, &[100, 100]);
+    policy.on_idle(&paths[0], ms(10_000));
+    assert_eq!(policy.cwnd(PathId(0)), 4 * CHUNK);
+    for round in 0..4 {
+        let cwnd = policy.cwnd(PathId(1));
+        let ack = in_order(1, cwnd, cwnd);
+        policy.on_ack(&sack(&[ack]), &paths, at(1_100 + 20 * round));
+    }
+    assert!(
+        policy.cwnd(PathId(1)) > 90 * CHUNK,
+        "{:?}",
+        cwnds(&policy, &paths)
+    );
+}
