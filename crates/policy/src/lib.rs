@@ -47,6 +47,7 @@ mod testing;
 
 pub mod ack;
 pub mod buffer;
+pub mod buffer_size;
 pub mod burst;
 pub mod catalog;
 pub mod congestion;
@@ -63,6 +64,7 @@ pub mod stream_scheduler;
 pub mod tail_probe;
 
 pub use anabranch_types::Instant;
+pub use buffer_size::{BufferSize, SizeRange};
 pub use facts::*;
 pub use parameters::{NoParameters, Parameter, Parameters, Refused, Slot, Text};
 pub use profile::{PROFILES, Profile};

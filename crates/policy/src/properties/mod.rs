@@ -5,6 +5,7 @@
 
 mod ack;
 mod buffer;
+mod buffer_size;
 mod burst;
 mod catalog;
 mod congestion;
