@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use anabranch_policy::PolicyRecipe;
-use anabranch_proto::{Association, AssociationConfig, DEFAULT_PORT, ErrorDetection, Message, Reliability};
+use anabranch_proto::{BufferSize, Association, AssociationConfig, DEFAULT_PORT, ErrorDetection, Message, Reliability};
 use anabranch_types::{AssociationId, Instant, PathAddr, PathId, Ppid, StreamId};
 use anabranch_wire::chunk::kind;
 use bytes::Bytes;
@@ -64,8 +64,8 @@ pub(crate) fn config(number: u8) -> AssociationConfig {
     AssociationConfig {
         // The same port on both sides, so that INITs can collide and a further INIT is a restart.
         local_sctp_port: Some(DEFAULT_PORT),
-        send_buffer: 20_000,
-        receive_buffer: 10_000,
+        send_buffer: BufferSize::Fixed(20_000),
+        receive_buffer: BufferSize::Fixed(10_000),
         max_message: 8_000,
         partial_reliability: number & 32 != 0,
         reconfiguration: number & 64 != 0,

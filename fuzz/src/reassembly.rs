@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use anabranch_proto::{AssociationConfig, ReceivedMessage};
+use anabranch_proto::{BufferSize, AssociationConfig, ReceivedMessage};
 use anabranch_types::{Fsn, Instant, Mid, PathAddr, Ppid, Ssn, StreamId, Tsn, VerificationTag};
 use anabranch_wire::{Chunk, CommonHeader, Data, DataFlags, FragmentPlace, IData, Packet, PacketBuilder};
 
@@ -313,7 +313,7 @@ impl Fragment<'_> {
 
 fn config(interleaves: bool) -> AssociationConfig {
     let mut config = AssociationConfig {
-        receive_buffer: 60_000,
+        receive_buffer: BufferSize::Fixed(60_000),
         max_message: 20_000,
         ..association::config(0)
     };

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anabranch_bench::{Arguments, Column, Direction, Forger, Pair, Table, median};
 use anabranch_policy::PolicyRecipe;
-use anabranch_proto::{AssociationConfig, Message};
+use anabranch_proto::{AssociationConfig, BufferSize, Message};
 use anabranch_types::{AssociationId, Ecn, PathId, StreamId, Tsn};
 use anabranch_wire::{Chunk, CommonHeader, GapBlock, Packet};
 use bytes::Bytes;
@@ -196,8 +196,8 @@ impl Setup {
         }
         let payload = Bytes::from(vec![7; 1_400]);
         let config = AssociationConfig {
-            send_buffer: u64::from(WINDOW),
-            receive_buffer: u64::from(WINDOW),
+            send_buffer: BufferSize::Fixed(u64::from(WINDOW)),
+            receive_buffer: BufferSize::Fixed(u64::from(WINDOW)),
             policies,
             ..AssociationConfig::default()
         };

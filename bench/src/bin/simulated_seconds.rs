@@ -8,7 +8,7 @@ use anabranch_bench::{Arguments, Column, Stopwatch, Table};
 use anabranch_netsim::LinkConfig;
 use anabranch_netsim::link::QueueConfig;
 use anabranch_policy::PolicyRecipe;
-use anabranch_proto::AssociationConfig;
+use anabranch_proto::{AssociationConfig, BufferSize};
 use anabranch_sim::app::{Bulk, Conversation, Streams, Workload};
 use anabranch_sim::{Scenario, Side};
 use anabranch_types::{Rate, Seed};
@@ -72,8 +72,8 @@ fn two_paths() -> Scenario {
         .path(link(10))
         .path(link(100))
         .config(AssociationConfig {
-            send_buffer: BUFFER,
-            receive_buffer: BUFFER,
+            send_buffer: BufferSize::Fixed(BUFFER),
+            receive_buffer: BufferSize::Fixed(BUFFER),
             policies,
             ..AssociationConfig::default()
         });

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_proto::{AssociationConfig, Endpoint, Message, SendError};
+use anabranch_proto::{AssociationConfig, BufferSize, Endpoint, Message, SendError};
 use anabranch_types::{AssociationId, Ecn, Instant, PathAddr, StreamId};
 use bytes::Bytes;
 
@@ -40,8 +40,8 @@ pub(super) fn answer_each_batch(message: usize, window: usize) -> Box<dyn Load> 
 impl Ours {
     fn new(message: usize, window: usize, answers: Option<Answers>) -> Self {
         let config = AssociationConfig {
-            receive_buffer: window as u64,
-            send_buffer: (window + BACKLOG) as u64,
+            receive_buffer: BufferSize::Fixed(window as u64),
+            send_buffer: BufferSize::Fixed((window + BACKLOG) as u64),
             max_message: window.min(64 << 10),
             mtu: LARGEST_PACKET + OVERHEAD,
             ..AssociationConfig::default()

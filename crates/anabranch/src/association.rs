@@ -12,9 +12,9 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use anabranch_proto::{
-    self as proto, Abandonments, AddressError, AssociationStatistics, BufferError, CloseReason, Message,
-    MessagePart, PathPreference, ProtocolParameters, ReceivedMessage, Reconfiguration, ReconfigurationError,
-    SendQueue,
+    self as proto, Abandonments, AddressError, AssociationStatistics, BufferError, BufferSize, CloseReason,
+    Message, MessagePart, PathPreference, ProtocolParameters, ReceivedMessage, Reconfiguration,
+    ReconfigurationError, SendQueue,
 };
 use anabranch_secure::PeerInfo;
 use anabranch_types::{AssociationId, MessageId, PathId, StreamId};
@@ -400,11 +400,12 @@ impl Association {
     /// # Errors
     ///
     /// The size is below 1,500 bytes, or the association is closed.
-    pub fn set_send_buffer(&self, bytes: u64) -> Result<(), BufferError> {
+    pub fn set_send_buffer(&self, size: impl Into<BufferSize>) -> Result<(), BufferError> {
+        let size = size.into();
         let resized = self
             .0
             .shared
-            .command(|state| state.resize_send_buffer(self.0.id, bytes));
+            .command(|state| state.resize_send_buffer(self.0.id, size));
         self.0.signals.writable.notify_waiters();
         resized
     }
@@ -415,10 +416,10 @@ impl Association {
     /// # Errors
     ///
     /// The size is below that of the longest message allowed so far, or the association is closed.
-    pub fn set_receive_buffer(&self, bytes: u64) -> Result<(), BufferError> {
+    pub fn set_receive_buffer(&self, size: impl Into<BufferSize>) -> Result<(), BufferError> {
         let resized = self.0.shared.command(|state| {
             let mut association = state.core.association_mut(self.0.id)?;
-            Some(association.set_receive_buffer(bytes))
+            Some(association.set_receive_buffer(size))
         });
         resized.unwrap_or(Err(BufferError::NotConnected))
     }

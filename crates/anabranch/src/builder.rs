@@ -36,14 +36,14 @@ const DEFAULT_BACKLOG: usize = 1_024;
 ///
 /// ```
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// use anabranch::{AssociationConfig, Endpoint, PrivateKey};
+/// use anabranch::{AssociationConfig, BufferSize, Endpoint, PrivateKey};
 /// let key: PrivateKey = std::fs::read_to_string("server.key")?.trim().parse()?;
 /// let server = Endpoint::builder()
 ///     .identity(key)
 ///     .trust_everyone()
 ///     .local("127.0.0.1:9899")
 ///     .local("[::1]:9899")
-///     .association_config(AssociationConfig { receive_buffer: 8 << 20, ..AssociationConfig::default() })
+///     .association_config(AssociationConfig { receive_buffer: BufferSize::Fixed(8 << 20), ..AssociationConfig::default() })
 ///     .listen()
 ///     .bind()
 ///     .await?;

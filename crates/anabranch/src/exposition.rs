@@ -30,6 +30,18 @@ const ASSOCIATION: &[OfAssociation] = &[
         "Messages received by the application.",
         |s| s.messages_received as f64,
     ),
+    (
+        "send_buffer_size_bytes",
+        "gauge",
+        "Size of the send buffer.",
+        |s| s.send_buffer_size as f64,
+    ),
+    (
+        "receive_buffer_size_bytes",
+        "gauge",
+        "Size of the receive buffer.",
+        |s| s.receive_buffer_size as f64,
+    ),
     ("send_buffer_bytes", "gauge", "Bytes in the send buffer.", |s| {
         s.send_buffer_used as f64
     }),

@@ -78,10 +78,11 @@ pub use anabranch_io as io;
 pub use anabranch_policy as policy;
 pub use anabranch_policy::{PolicyRecipe, Reachability};
 pub use anabranch_proto::{
-    Abandonments, AddressError, AssociationConfig, AssociationStatistics, BufferError, CloseReason,
-    EndpointConfig, ErrorDetection, Extent, KeyError, Message, MessagePart, OwnPolicies, PacketCounts,
-    PathChange, PathCounters, PathEvent, PathPreference, PathStatistics, ProtocolParameters, ReceivedMessage,
-    Reconfiguration, ReconfigurationError, Reliability, ReportedError, SendQueue, SourcePrefix,
+    Abandonments, AddressError, AssociationConfig, AssociationStatistics, BufferError, BufferSize,
+    CloseReason, EndpointConfig, ErrorDetection, Extent, KeyError, Message, MessagePart, OwnPolicies,
+    PacketCounts, PathChange, PathCounters, PathEvent, PathPreference, PathStatistics, ProtocolParameters,
+    ReceivedMessage, Reconfiguration, ReconfigurationError, Reliability, ReportedError, SendQueue, SizeRange,
+    SourcePrefix,
 };
 pub use anabranch_secure::{
     ExporterSecret, HandshakeError, KeyList, KeyParseError, PeerInfo, PrivateKey, PublicKey, rustls,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anabranch_policy::{PolicyRecipe, UnknownName};
+use anabranch_policy::{BufferSize, PolicyRecipe, UnknownName};
 use anabranch_proto::AssociationConfig;
 use anabranch_secure::KeyParseError;
 use thiserror::Error;
@@ -59,9 +59,9 @@ pub struct Settings {
     pub profile: Option<String>,
     /// Policies that differ from the profile: [`PolicyRecipe::set`].
     pub policies: BTreeMap<String, String>,
-    /// [`AssociationConfig::send_buffer`].
+    /// Fixed size of [`AssociationConfig::send_buffer`] in bytes; it sizes itself unless set.
     pub send_buffer: Option<u64>,
-    /// [`AssociationConfig::receive_buffer`].
+    /// Fixed size of [`AssociationConfig::receive_buffer`] in bytes; it sizes itself unless set.
     pub receive_buffer: Option<u64>,
     /// [`AssociationConfig::mtu`].
     pub mtu: Option<u16>,
@@ -131,8 +131,10 @@ impl Settings {
         }
         Ok(AssociationConfig {
             policies,
-            send_buffer: self.send_buffer.unwrap_or(defaults.send_buffer),
-            receive_buffer: self.receive_buffer.unwrap_or(defaults.receive_buffer),
+            send_buffer: self.send_buffer.map_or(defaults.send_buffer, BufferSize::Fixed),
+            receive_buffer: self
+                .receive_buffer
+                .map_or(defaults.receive_buffer, BufferSize::Fixed),
             mtu: self.mtu.unwrap_or(defaults.mtu),
             partial_reliability: self.partial_reliability,
             ..defaults

@@ -4,15 +4,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use anabranch::{AssociationConfig, PolicyRecipe};
+use anabranch::{AssociationConfig, BufferSize, PolicyRecipe};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use crate::failure::Failure;
 use crate::transfer::LONGEST_MESSAGE;
-
-/// Send and receive buffer in bytes: enough for 1 Gbit/s with an RTT of 60 ms.
-const BUFFER: u64 = 8 << 20;
 
 /// Policies: a profile, then a file, then assignments of the command line.
 #[derive(Args, Clone, Debug)]
@@ -80,14 +77,22 @@ impl Choices {
 pub(crate) struct Settings {
     #[command(flatten)]
     choices: Choices,
+
+    /// Size of the send buffer, such as 8MiB; `auto` has room for what the paths need
+    #[arg(long, value_name = "SIZE", default_value = "auto")]
+    send_buffer: BufferSize,
+
+    /// Size of the receive buffer, such as 8MiB; `auto` has room for what the paths need
+    #[arg(long, value_name = "SIZE", default_value = "auto")]
+    receive_buffer: BufferSize,
 }
 
 impl Settings {
     pub(crate) fn association_config(&self) -> Result<AssociationConfig, Failure> {
         Ok(AssociationConfig {
             policies: self.choices.recipe()?,
-            send_buffer: BUFFER,
-            receive_buffer: BUFFER,
+            send_buffer: self.send_buffer,
+            receive_buffer: self.receive_buffer,
             max_message: LONGEST_MESSAGE,
             ..AssociationConfig::default()
         })

@@ -8,7 +8,7 @@ use anabranch_policy::catalog::{
     AckChoice, AddIpChoice, InterleavingChoice, ProbingChoice, RtoChoice, StreamSchedulerChoice,
 };
 use anabranch_policy::options::RtoParameters;
-use anabranch_policy::{PolicyRecipe, PolicySet};
+use anabranch_policy::{BufferSize, PolicyRecipe, PolicySet};
 use anabranch_wire::chunk::kind;
 
 use crate::auth::ADDRESS_CHANGES;
@@ -45,8 +45,11 @@ pub struct EndpointConfig {
     pub source_prefix: SourcePrefix,
     /// Memory for received data of all associations that their applications have not received yet, in bytes with the overhead of
     /// chunks. When it is used up, an association accepts new data only while it holds less than an equal share, that is, divided by
-    /// [`EndpointConfig::max_associations`]. Default 1 GiB.
+    /// [`EndpointConfig::max_associations`]. While half of it is in use, no receive buffer grows. Default 1 GiB.
     pub receive_memory: u64,
+    /// Memory for messages in the send buffers of all associations, in bytes. While half of it is in use, no send buffer that sizes
+    /// itself grows; what is in a buffer stays. Fixed sizes are not affected. Default 1 GiB.
+    pub send_memory: u64,
     /// Leaves the checksum to the driver: sent packets have a checksum of zero, and that of received packets is not verified. The
     /// driver writes and verifies CRC32c, as network cards do, or its network cannot damage packets. Default false.
     pub checksum_offload: bool,
@@ -72,6 +75,7 @@ impl Default for EndpointConfig {
             max_associations_per_prefix: 4_096,
             source_prefix: SourcePrefix { v4: 32, v6: 64 },
             receive_memory: 1 << 30,
+            send_memory: 1 << 30,
             checksum_offload: false,
         }
     }
@@ -112,17 +116,19 @@ pub struct AssociationConfig {
     pub peer_sctp_port: u16,
     /// Local SCTP port when connecting; `None` selects a free random one. Default `None`.
     pub local_sctp_port: Option<u16>,
-    /// Send buffer in bytes of messages, which are held until acknowledged. Default 4 MiB.
-    pub send_buffer: u64,
-    /// Receive buffer in bytes of messages, which are held until the application receives them. Default 4 MiB.
-    pub receive_buffer: u64,
+    /// Send buffer in bytes of messages, which are held until acknowledged. Default [`BufferSize::AUTO`]: it has room for what the
+    /// paths have in flight and one more window of each.
+    pub send_buffer: BufferSize,
+    /// Receive buffer in bytes of messages, which are held until the application receives them. Default [`BufferSize::AUTO`]: it has
+    /// room for twice what the application receives in the longest round-trip time. The first a_rwnd has the initial size, or
+    /// that of the longest message that is delivered whole.
+    pub receive_buffer: BufferSize,
     /// Maximum message length in either direction, in bytes: a longer message is not sent, and if one is received, the association
     /// ends. Default [`usize::MAX`], which means no limit. I-DATA permits 2³² - 1 fragments.
     pub max_message: usize,
     /// Length in bytes above which a received message is delivered in parts ([`Extent`](crate::Extent);
     /// `SCTP_PARTIAL_DELIVERY_POINT` in RFC 6458 §8.1.21); at most the size of the receive buffer. A shorter message is delivered in
-    /// parts only if the buffer is full and nothing else in it can be delivered. Default 1 MiB, a quarter of the default receive
-    /// buffer: the window stays open while a long message begins.
+    /// parts only if the buffer is full and nothing else in it can be delivered. Default 1 MiB.
     pub partial_delivery_point: usize,
     /// The most bytes of a message in one chunk (`SCTP_MAXSEG` in RFC 6458 §8.1.16); `None` if paths alone limit it. Default `None`.
     pub max_fragment: Option<u16>,
@@ -248,9 +254,10 @@ impl AssociationConfig {
     }
 
     //= rfc9260 3.3.2-8, 3.3.3-9
-    /// The a_rwnd of INIT and INIT ACK: at least the minimum of RFC 9260 §3.3.2.
+    /// The a_rwnd of INIT and INIT ACK: at least the minimum of RFC 9260 §3.3.2, with room for one message that is delivered whole.
     pub(crate) fn advertised_buffer(&self) -> u64 {
-        self.receive_buffer.max(MIN_RECEIVE_BUFFER)
+        let whole = self.longest_whole() as u64;
+        self.receive_buffer.initial().max(whole).max(MIN_RECEIVE_BUFFER)
     }
 
     //= rfc9260 3.3.2-13, 3.3.3-14
@@ -267,7 +274,7 @@ impl AssociationConfig {
 
     /// Length in bytes of the longest message that is delivered whole. It has to fit into the buffer.
     pub(crate) fn longest_whole(&self) -> usize {
-        let buffer = usize::try_from(self.receive_buffer).unwrap_or(usize::MAX);
+        let buffer = usize::try_from(self.receive_buffer.max()).unwrap_or(usize::MAX);
         self.partial_delivery_point.min(self.max_message).min(buffer)
     }
 
@@ -341,8 +348,8 @@ impl Default for AssociationConfig {
         Self {
             peer_sctp_port: DEFAULT_PORT,
             local_sctp_port: None,
-            send_buffer: 4 << 20,
-            receive_buffer: 4 << 20,
+            send_buffer: BufferSize::AUTO,
+            receive_buffer: BufferSize::AUTO,
             max_message: usize::MAX,
             partial_delivery_point: 1 << 20,
             max_fragment: None,

@@ -43,6 +43,7 @@ mod user_data;
 mod violation;
 
 pub use address::AddressError;
+pub use anabranch_policy::{BufferSize, SizeRange};
 pub use association::{
     Association, AssociationStatistics, AuthenticationKeys, BufferError, CloseReason, Event,
     ProtocolParameters, ReportedError, SackWork, SendQueue,

@@ -12,6 +12,7 @@ use std::time::Duration;
 use anabranch_netsim::link::{GilbertElliott, Loss};
 use anabranch_netsim::{LinkConfig, Probability};
 use anabranch_policy::PolicyRecipe;
+use anabranch_proto::BufferSize;
 use anabranch_sim::app::{Bulk, Conversation, Streams, Workload};
 use anabranch_sim::{AssociationConfig, Scenario, Simulation};
 use anabranch_types::{Rate, Seed};
@@ -68,7 +69,8 @@ fn main() -> Result<(), Error> {
     let mut links = Vec::new();
     let mut arguments = std::env::args().skip(1);
     let kib: u64 = arguments.next().ok_or("expected KIB")?.parse()?;
-    (config.send_buffer, config.receive_buffer) = (kib * 1024, kib * 1024);
+    (config.send_buffer, config.receive_buffer) =
+        (BufferSize::Fixed(kib * 1024), BufferSize::Fixed(kib * 1024));
     for argument in arguments {
         match argument.split_once('=') {
             Some((name, value)) => config.policies.set(name, value)?,

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use anabranch_netsim::LinkConfig;
-use anabranch_proto::AssociationConfig;
+use anabranch_proto::{AssociationConfig, BufferSize};
 use anabranch_types::{PathId, Rate, Seed};
 
 use crate::app::{Bulk, Client, Conversation, Paced, Reading, Server, Streams, Workload};
@@ -83,7 +83,7 @@ fn metered_conversation_records_only_message_delays() {
 fn full_send_buffer_keeps_the_order_of_streams() {
     let paced = Paced::new(1_000, Duration::from_millis(1), Streams::in_turn(2));
     let config = AssociationConfig {
-        send_buffer: 20_500,
+        send_buffer: BufferSize::Fixed(20_500),
         ..AssociationConfig::default()
     };
     let mut simulation = Scenario::new(Seed(1))

@@ -1,6 +1,6 @@
 //! Configuration of the association of a tunnel.
 
-use anabranch::{AssociationConfig, PolicyRecipe};
+use anabranch::{AssociationConfig, BufferSize, PolicyRecipe};
 
 use crate::datagram::DATAGRAM_STREAMS;
 use crate::frame::{ADAPTATION_LAYER, LONGEST_DATA};
@@ -24,8 +24,8 @@ pub fn association_config(mut policies: PolicyRecipe) -> AssociationConfig {
     }
     AssociationConfig {
         policies,
-        send_buffer: BUFFER,
-        receive_buffer: BUFFER,
+        send_buffer: BufferSize::Fixed(BUFFER),
+        receive_buffer: BufferSize::Fixed(BUFFER),
         max_message: LONGEST_DATA,
         outbound_streams: STREAMS + DATAGRAM_STREAMS,
         max_inbound_streams: STREAMS + DATAGRAM_STREAMS,

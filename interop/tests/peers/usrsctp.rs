@@ -2,6 +2,7 @@
 
 use std::io;
 
+use anabranch::BufferSize;
 use anabranch_interop::{Stack, Workload};
 use anabranch_wire::chunk::kind;
 
@@ -59,8 +60,8 @@ fn messages_longer_than_all_buffers_are_delivered_in_parts() -> io::Result<()> {
         let conversation = with_usrsctp(workload).in_parts(30_000);
         let conversation = conversation.option(&["--send-buffer", "100000", "--receive-buffer", "100000"]);
         run(conversation.we(|config| {
-            config.send_buffer = 100_000;
-            config.receive_buffer = 100_000;
+            config.send_buffer = BufferSize::Fixed(100_000);
+            config.receive_buffer = BufferSize::Fixed(100_000);
         }))?;
     }
     Ok(())

@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use anabranch_datachannel::{Limits, Role};
 use anabranch_io::Socket;
-use anabranch_proto::{self as proto, Association, AssociationConfig, BufferError, CloseReason, Event};
+use anabranch_proto::{
+    self as proto, Association, AssociationConfig, BufferError, BufferSize, CloseReason, Event,
+};
 use anabranch_types::{AssociationId, ChannelId, Instant};
 use tokio::sync::Notify;
 
@@ -166,8 +168,10 @@ pub(super) struct Tracked {
 
 /// Free space at which it is worth waking writers. More would be costly: where the buffer limits what is sent, nearly all of
 /// it is sent and unacknowledged, and paths are idle until the free part is filled.
-fn comfortable_room(buffer: u64) -> u64 {
-    (buffer / 32).min(64 << 10)
+fn comfortable_room(size: BufferSize) -> u64 {
+    // One that sizes itself has room for what paths may send beyond what they have in flight.
+    let share = if size.range().is_some() { 4 } else { 32 };
+    (size.initial() / share).min(64 << 10)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -299,7 +303,11 @@ impl State {
     }
 
     /// Sets the size of the send buffer of an association, and the free space at which writers are woken.
-    pub(crate) fn resize_send_buffer(&mut self, id: AssociationId, bytes: u64) -> Result<(), BufferError> {
+    pub(crate) fn resize_send_buffer(
+        &mut self,
+        id: AssociationId,
+        size: BufferSize,
+    ) -> Result<(), BufferError> {
         let association = self.core.association_mut(id);
         let (Some(mut association), Some(tracked)) = (association, self.associations.get_mut(&id)) else {
             return Err(BufferError::NotConnected);
@@ -307,8 +315,8 @@ impl State {
         if association.is_closed() {
             return Err(BufferError::NotConnected);
         }
-        association.set_send_buffer(bytes)?;
-        tracked.comfortable_room = comfortable_room(bytes);
+        association.set_send_buffer(size)?;
+        tracked.comfortable_room = comfortable_room(size);
         Ok(())
     }
 
@@ -467,11 +475,12 @@ impl State {
 
     fn track(&mut self, id: AssociationId, owner: Owner) -> Arc<Signals> {
         let signals = Arc::new(Signals::default());
-        let buffer = self.core.association(id).map_or(0, Association::send_room);
+        let configured = |association: &Association| association.send_buffer();
+        let size = self.core.association(id).map_or(BufferSize::Fixed(0), configured);
         let tracked = Tracked {
             signals: Arc::clone(&signals),
             owner,
-            comfortable_room: comfortable_room(buffer),
+            comfortable_room: comfortable_room(size),
             controller: None,
             streams: None,
         };

@@ -3,8 +3,8 @@
 use std::io::ErrorKind;
 
 use anabranch::{
-    Association, AssociationConfig, CloseReason, Endpoint, Extent, Message, MessagePart, RecvError,
-    SendError, StreamId, TrySendError,
+    Association, AssociationConfig, BufferSize, CloseReason, Endpoint, Extent, Message, MessagePart,
+    RecvError, SendError, StreamId, TrySendError,
 };
 use tokio::io::AsyncWriteExt as _;
 
@@ -15,8 +15,8 @@ const STREAM: StreamId = StreamId(3);
 /// Both buffers hold 20,000 bytes.
 async fn small_pair() -> (Association, Association, [Endpoint; 2]) {
     let config = AssociationConfig {
-        send_buffer: 20_000,
-        receive_buffer: 20_000,
+        send_buffer: BufferSize::Fixed(20_000),
+        receive_buffer: BufferSize::Fixed(20_000),
         ..AssociationConfig::default()
     };
     let builder = || at(&["127.0.0.1:0"]).association_config(config.clone());

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anabranch::{Association, AssociationConfig, BufferError, Endpoint, SendError, StreamId, TrySendError};
+use anabranch::{
+    Association, AssociationConfig, BufferError, BufferSize, Endpoint, SendError, StreamId, TrySendError,
+};
 
 use crate::common::{at, in_time, join, next, number_of, numbered, pair};
 
@@ -14,8 +16,8 @@ const IN_BETWEEN: u64 = 128 << 10;
 
 fn small_buffers() -> AssociationConfig {
     AssociationConfig {
-        send_buffer: BUFFER,
-        receive_buffer: BUFFER,
+        send_buffer: BufferSize::Fixed(BUFFER),
+        receive_buffer: BufferSize::Fixed(BUFFER),
         max_message: 64 << 10,
         ..AssociationConfig::default()
     }
@@ -152,7 +154,7 @@ async fn a_writer_continues_when_the_send_buffer_grows() {
             assert_eq!(number_of(&next(&bob).await.payload), number);
         }
         assert_eq!(
-            alice.set_send_buffer(0),
+            alice.set_send_buffer(0_u64),
             Err(BufferError::TooSmall { min: 1_500 })
         );
     })
@@ -195,7 +197,7 @@ async fn writers_are_woken_after_the_buffer_shrinks() {
         for number in 0..2_000 {
             assert_eq!(number_of(&next(&bob).await.payload), number);
             if number == 500 {
-                alice.set_send_buffer(10_000).unwrap();
+                alice.set_send_buffer(10_000_u64).unwrap();
             }
         }
         writer.await.unwrap();
@@ -208,7 +210,7 @@ async fn a_larger_receive_buffer_admits_more() {
     in_time(async {
         let (alice, bob, _endpoints) = small_pair().await;
         assert_eq!(
-            bob.set_receive_buffer(1_000),
+            bob.set_receive_buffer(1_000_u64),
             Err(BufferError::TooSmall { min: 64 << 10 })
         );
         alice.set_send_buffer(8 * BUFFER).unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use anabranch::Association;
+use anabranch::{Association, BufferSize};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -38,8 +38,8 @@ pub(crate) struct Receiving {
     pub(crate) max_size: u64,
     /// Maximum time without a packet from the peer.
     pub(crate) patience: Duration,
-    /// Receive buffer after the offer is accepted, in bytes.
-    pub(crate) buffer: u64,
+    /// Receive buffer after the offer is accepted.
+    pub(crate) buffer: BufferSize,
 }
 
 /// An offer.

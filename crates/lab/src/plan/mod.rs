@@ -55,7 +55,7 @@ pub use named::Named;
 pub use plot::{PlotKind, PlotPlan};
 pub use points::Point;
 pub use processor::Processor;
-pub use quantity::{Rate, RateLimit, Share, Size, Time, Whole};
+pub use quantity::{Buffer, Rate, RateLimit, Share, Size, Time, Whole};
 pub use repeat::{Repeat, cell_of};
 pub use schema::plan_schema;
 pub use selection::Selection;

@@ -6,6 +6,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::time::Duration;
 
+use anabranch_policy::{BufferSize, SizeRange};
 use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
 use serde::{Serialize, Serializer};
 
@@ -97,6 +98,76 @@ impl Quantity for Size {
         (1.0..=1e15)
             .contains(&amount)
             .then(|| Self(amount.round() as u64))
+    }
+}
+
+/// Size of a send or receive buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Buffer {
+    /// This size.
+    Of(Size),
+    /// The buffer sizes itself.
+    Auto,
+}
+
+impl Buffer {
+    /// The size, or the largest one of a buffer that sizes itself, in bytes.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Self::Of(Size(bytes)) => bytes,
+            Self::Auto => SizeRange::DEFAULT.max,
+        }
+    }
+
+    /// As the core knows it.
+    pub(crate) const fn size(self) -> BufferSize {
+        match self {
+            Self::Of(Size(bytes)) => BufferSize::Fixed(bytes),
+            Self::Auto => BufferSize::AUTO,
+        }
+    }
+}
+
+struct BufferReader;
+
+impl Visitor<'_> for BufferReader {
+    type Value = Buffer;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, or \"auto\"", Size::EXPECTED)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Buffer, E> {
+        if text == "auto" {
+            return Ok(Buffer::Auto);
+        }
+        let expected = Size::EXPECTED;
+        let found = || E::custom(format_args!("expected {expected}, or \"auto\", found `{text}`"));
+        parse(text).map(Buffer::Of).ok_or_else(found)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Buffer, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Buffer, E> {
+        self.visit_str(&number.to_string())
+    }
+}
+
+impl<'de> Deserialize<'de> for Buffer {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(BufferReader)
+    }
+}
+
+impl Serialize for Buffer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Of(size) => size.serialize(serializer),
+            Self::Auto => serializer.serialize_str("auto"),
+        }
     }
 }
 
@@ -277,7 +348,10 @@ impl Serialize for RateLimit {
 
 #[cfg(test)]
 mod tests {
-    use super::{Quantity, Rate, Share, Size, Time, Whole, parse};
+    use serde::Deserialize as _;
+    use serde::de::value::{Error, StrDeserializer};
+
+    use super::{Buffer, Quantity, Rate, Share, Size, Time, Whole, parse};
 
     fn round_trip<Q: Quantity + ToString>(text: &str) -> Option<String> {
         let quantity: Q = parse(text)?;
@@ -298,6 +372,15 @@ mod tests {
         assert_eq!(round_trip::<Size>("1864135").as_deref(), Some("1864135"));
         assert_eq!(round_trip::<Share>("0.25%").as_deref(), Some("0.0025"));
         assert_eq!(round_trip::<Whole>("100").as_deref(), Some("100"));
+    }
+
+    #[test]
+    fn buffer_has_a_size_or_sizes_itself() {
+        let read = |text| Buffer::deserialize(StrDeserializer::<Error>::new(text));
+        assert_eq!(read("64KiB"), Ok(Buffer::Of(Size(65_536))));
+        assert_eq!(read("auto"), Ok(Buffer::Auto));
+        assert!(read("none").is_err() && read("0").is_err());
+        assert_eq!(Buffer::Auto.bytes(), 64 << 20);
     }
 
     #[test]

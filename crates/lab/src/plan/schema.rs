@@ -20,7 +20,7 @@ use super::mechanisms::Mechanisms;
 use super::named::Named;
 use super::plot::PlotPlan;
 use super::processor::Processor;
-use super::quantity::{Rate, RateLimit, Share, Size, Time, Whole};
+use super::quantity::{Buffer, Rate, RateLimit, Share, Size, Time, Whole};
 use super::repeat::RepeatPlan;
 use super::setting::Setting;
 
@@ -191,6 +191,7 @@ quantities! {
     RateLimit, "string", "A rate above zero, such as \"10Mbit\", or \"unlimited\".";
     Time, "string", "A time, such as \"300s\", \"10ms\" or \"0s\".";
     Size, ["string", "number"], "A size above zero, such as \"64KiB\", \"2MB\" or 1452.";
+    Buffer, ["string", "number"], "A size above zero, such as \"64KiB\", or \"auto\".";
     Share, ["string", "number"], "A share, such as \"0.25%\" or 0.0025.";
     Whole, ["string", "integer"], "A whole number.";
 }

@@ -8,7 +8,7 @@ use super::link::{BatchPlan, ClocksPlan, CodelPlan, FqCodelPlan, PiePlan, TraceP
 use super::mechanisms::Mechanisms;
 use super::named::Named;
 use super::processor::Processor;
-use super::quantity::{Rate, RateLimit, Share, Size, Time, Whole, number, optional_number};
+use super::quantity::{Buffer, Rate, RateLimit, Share, Size, Time, Whole, number, optional_number};
 use super::selection::Selection;
 use super::transport::{MptcpPlan, TcpPlan, TransportPlan};
 
@@ -300,10 +300,10 @@ impl Setting {
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct AssociationPlan {
-    /// Send buffer, including sent data that is not acknowledged. 4 MiB unless set.
-    pub send_buffer: Size,
-    /// Receive buffer. 4 MiB unless set.
-    pub receive_buffer: Size,
+    /// Send buffer, including sent data that is not acknowledged; `"auto"` sizes itself, and is 64 MiB with TCP. 4 MiB unless set.
+    pub send_buffer: Buffer,
+    /// Receive buffer, as `send-buffer`. 4 MiB unless set.
+    pub receive_buffer: Buffer,
     /// Largest IP packet in bytes. 1,500 unless set.
     pub mtu: Whole,
     /// Whether SCTP is encapsulated in UDP (RFC 6951). Directly over IP unless set.
@@ -315,8 +315,8 @@ pub struct AssociationPlan {
 impl Default for AssociationPlan {
     fn default() -> Self {
         Self {
-            send_buffer: Size(4 << 20),
-            receive_buffer: Size(4 << 20),
+            send_buffer: Buffer::Of(Size(4 << 20)),
+            receive_buffer: Buffer::Of(Size(4 << 20)),
             mtu: Whole(1_500),
             udp: false,
             max_retransmits: Whole(10),

@@ -128,7 +128,7 @@ impl Samples {
     }
 
     fn note_hosts(&mut self, sender: &HostState, receiver: &HostState, setting: &Setting) {
-        let limit = setting.association.send_buffer.0;
+        let limit = setting.association.send_buffer.bytes();
         let all = || {
             sender
                 .paths
@@ -252,7 +252,7 @@ pub(super) fn time_series_rows<T: Transport>(
             ssthresh: (path.ssthresh < u64::MAX).then_some(path.ssthresh),
             flight: path.in_flight,
             queued: path.queued,
-            blocked: blocked(path, setting.association.send_buffer.0),
+            blocked: blocked(path, setting.association.send_buffer.bytes()),
             srtt: path.srtt.map(|srtt| srtt.as_secs_f64() * 1e3),
             rto: path.rto.as_secs_f64() * 1e3,
             link_queue: waiting,

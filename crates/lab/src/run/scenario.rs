@@ -94,11 +94,15 @@ fn cross_traffic(plan: &CrossTrafficPlan, access: LinkConfig, setting: &Setting)
 
 pub(super) fn config(plan: AssociationPlan, policies: Mechanisms) -> AssociationConfig {
     AssociationConfig {
-        send_buffer: plan.send_buffer.0,
-        receive_buffer: plan.receive_buffer.0,
+        send_buffer: plan.send_buffer.size(),
+        receive_buffer: plan.receive_buffer.size(),
         mtu: narrow(plan.mtu.0),
         max_retransmits: narrow(plan.max_retransmits.0),
-        max_message: plan.send_buffer.0.min(plan.receive_buffer.0).min(1 << 20) as usize,
+        max_message: plan
+            .send_buffer
+            .bytes()
+            .min(plan.receive_buffer.bytes())
+            .min(1 << 20) as usize,
         policies: policies.0,
         // The simulator's clock advances by the counted number of visited elements, so the walks themselves can be
         // skipped.

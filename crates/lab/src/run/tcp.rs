@@ -47,8 +47,8 @@ pub(super) fn cross_traffic(access: LinkConfig, plan: &CrossTrafficPlan) -> Cros
 fn config(association: AssociationPlan, tcp: TcpPlan, policies: Mechanisms) -> TcpConfig {
     TcpConfig {
         policies: policies.0,
-        send_buffer: association.send_buffer.0,
-        receive_buffer: association.receive_buffer.0,
+        send_buffer: association.send_buffer.bytes(),
+        receive_buffer: association.receive_buffer.bytes(),
         mtu: u16::try_from(association.mtu.0).unwrap_or(u16::MAX),
         sack: tcp.sack,
         nr_sack: tcp.nr_sack,

@@ -4,7 +4,7 @@
 //!
 //! | buffer | size within the range |
 //! |---|---|
-//! | send | what was sent and is still held, and one window of all paths |
+//! | send | what was sent and is still held, and what all paths send in two of the longest round trips |
 //! | receive | twice what became readable in the longest round trip, while the application keeps up |
 
 mod receive;
@@ -14,7 +14,7 @@ use core::fmt;
 use core::str::FromStr;
 
 pub use receive::{ReceiveFacts, ReceiveSizing};
-pub use send::{SendFacts, send_buffer};
+pub use send::{SendFacts, in_longest_round, send_buffer};
 
 #[cfg(test)]
 mod tests;
@@ -38,9 +38,9 @@ pub struct SizeRange {
 }
 
 impl SizeRange {
-    /// 256 KiB to 64 MiB: the start of a transfer is not limited, and 1 Gbit/s over 250 ms has room twice.
+    /// 1 to 64 MiB: the start of a transfer is not limited, and 1 Gbit/s over 250 ms has room twice.
     pub const DEFAULT: Self = Self {
-        initial: 256 << 10,
+        initial: 1 << 20,
         max: 64 << 20,
     };
 

@@ -8,7 +8,7 @@
 //! what a faster peer sends until the larger window reaches it.
 //!
 //! ```text
-//! round  = longest smoothed round-trip time of the active paths, 10 ms at least
+//! round  = longest smoothed round-trip time of the active paths, at least 10 ms, with several of them 150 ms
 //! growth = 2 × (readable − readable in the round before), at most readable, 0 if it has not grown
 //! size   = max(size, 2 × (readable + growth)), within the range
 //! ```
@@ -16,6 +16,9 @@
 //! Several paths are one buffer. Chunks of a fast path wait for those of a slow one, so the round trip is that of the slowest, whether it
 //! carries data or not: a path scheduler uses it only if the window suffices. What waited for a gap becomes
 //! readable at once, and so counts in one round: the rate times the time that the gap lasted.
+//!
+//! If a path fails, the chunks that it had wait until it is found out. So that the others can go on meanwhile, a round with several paths
+//! has at least 150 ms, and the buffer what comes in 300 ms.
 //!
 //! Deviations: Linux counts what an application has copied, so one that reads in bursts, however rarely, gets room for more and more. Here a round
 //! counts only if the application had taken nearly everything at some time in it. And rounds begin with a packet, so a pause of the peer
@@ -30,6 +33,9 @@ use crate::PathFacts;
 
 /// Shortest round: below, what is measured is how packets and the application take turns.
 const SHORTEST_ROUND: Duration = Duration::from_millis(10);
+
+/// Shortest round with several paths, of which one may fail.
+const SHORTEST_OF_SEVERAL: Duration = Duration::from_millis(150);
 
 /// What may be unread of a buffer whose application keeps up: one part of this many.
 const KEEPS_UP: u64 = 8;
@@ -59,6 +65,7 @@ pub struct ReceiveSizing {
 #[derive(Clone, Copy, Debug)]
 struct Round {
     ends: Instant,
+    length: Duration,
     /// What had become readable before it.
     readable: u64,
     /// The least that was unread at the arrival of a packet.
@@ -76,7 +83,12 @@ impl ReceiveSizing {
         paths: &[PathFacts],
         now: Instant,
     ) -> u64 {
-        let before_packet = self.readable;
+        // The first packet is only where counting begins.
+        let before_packet = if self.round.is_some() {
+            self.readable
+        } else {
+            facts.readable
+        };
         let came = facts.readable.saturating_sub(before_packet);
         self.readable = facts.readable;
         let unread = facts.unread.saturating_sub(came);
@@ -94,11 +106,18 @@ impl ReceiveSizing {
         }
         self.round = longest_round(paths).map(|length| Round {
             ends: now + length,
+            length,
             readable: before_packet,
             least_unread: unread,
             before,
         });
         size
+    }
+
+    /// Whether no packet has come for a round, so that nothing is lost if the next one begins anew.
+    #[must_use]
+    pub fn is_idle(&self, now: Instant) -> bool {
+        self.round.is_none_or(|round| now >= round.ends + round.length)
     }
 }
 
@@ -110,7 +129,12 @@ fn wanted(readable: u64, before: u64) -> u64 {
 
 /// The longest smoothed round-trip time of the active paths; `None` before there is one.
 fn longest_round(paths: &[PathFacts]) -> Option<Duration> {
-    let active = paths.iter().filter(|path| path.is_active());
-    let longest = active.filter_map(|path| path.srtt).max()?;
-    Some(longest.max(SHORTEST_ROUND))
+    let active = || paths.iter().filter(|path| path.is_active());
+    let longest = active().filter_map(|path| path.srtt).max()?;
+    let shortest = if active().nth(1).is_some() {
+        SHORTEST_OF_SEVERAL
+    } else {
+        SHORTEST_ROUND
+    };
+    Some(longest.max(shortest))
 }

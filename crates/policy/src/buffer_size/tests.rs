@@ -4,7 +4,10 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::{BufferSize, NoBufferSize, ReceiveFacts, ReceiveSizing, SendFacts, SizeRange, send_buffer};
+use super::{
+    BufferSize, NoBufferSize, ReceiveFacts, ReceiveSizing, SendFacts, SizeRange, in_longest_round,
+    send_buffer,
+};
 use crate::PathFacts;
 use crate::testing::{at, healthy, ms};
 
@@ -41,10 +44,10 @@ fn a_range_with_ends_exchanged_is_its_largest_size() {
 }
 
 #[test]
-fn send_buffer_has_what_is_held_and_a_window_of_each_path() {
+fn send_buffer_has_what_is_held_and_two_windows() {
     let mut facts = SendFacts {
         held: 50_000,
-        windows: 30_000,
+        windows: 15_000,
         size: 10_000,
         ..SendFacts::default()
     };
@@ -57,6 +60,23 @@ fn send_buffer_has_what_is_held_and_a_window_of_each_path() {
     assert_eq!(send_buffer(&RANGE, &facts), 10_000, "the smallest");
     facts.held = u64::MAX;
     assert_eq!(send_buffer(&RANGE, &facts), 1_000_000, "the largest");
+}
+
+#[test]
+fn fast_path_counts_with_what_it_sends_in_the_round_trip_of_the_slow_one() {
+    let [mut fast, mut slow, mut failed] = [0, 1, 2].map(healthy);
+    fast.srtt = Some(ms(10));
+    slow.srtt = Some(ms(200));
+    (fast.cwnd, slow.cwnd, failed.cwnd) = (50_000, 30_000, 70_000);
+    failed.reachability = crate::Reachability::Inactive;
+    failed.srtt = Some(ms(5_000));
+    assert_eq!(
+        in_longest_round(&[fast.clone(), slow, failed]),
+        20 * 50_000 + 30_000
+    );
+    fast.srtt = None;
+    assert_eq!(in_longest_round(&[fast]), 50_000, "nothing is known");
+    assert_eq!(in_longest_round(&[]), 0);
 }
 
 /// A peer that sends `per_packet` bytes each millisecond, and an application that reads everything at once.
@@ -105,18 +125,31 @@ impl Reader {
 
 #[test]
 fn receive_buffer_has_twice_what_comes_in_the_longest_round_trip() {
-    let mut reader = Reader::over(&[20, 100]);
+    let mut reader = Reader::over(&[20, 200]);
     reader.millis(1_000, 1_000, 0);
     let settled = reader.facts.size;
-    assert!((200_000..=400_000).contains(&settled), "{settled}");
+    assert!((400_000..=800_000).contains(&settled), "{settled}");
     reader.millis(1_000, 1_000, 0);
     assert_eq!(reader.facts.size, settled, "at this rate it stays");
-    reader.millis(1_000, 4_000, 0);
+    reader.millis(1_000, 2_000, 0);
     assert!(reader.facts.size >= 800_000, "{}", reader.facts.size);
     reader.millis(1_000, 10_000, 0);
     assert_eq!(reader.facts.size, RANGE.max);
     reader.millis(1_000, 10, 0);
     assert_eq!(reader.facts.size, RANGE.max, "it never shrinks");
+}
+
+#[test]
+fn with_several_paths_there_is_room_while_one_fails() {
+    let [mut one, mut two] = [&[20_u64][..], &[20, 20]].map(Reader::over);
+    one.millis(1_000, 1_000, 0);
+    two.millis(1_000, 1_000, 0);
+    assert!((40_000..=80_000).contains(&one.facts.size), "{}", one.facts.size);
+    assert!(
+        (300_000..=600_000).contains(&two.facts.size),
+        "{}",
+        two.facts.size
+    );
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn send_buffer_never_starves_a_path_within_its_range() {
             if facts.scarce {
                 assert!(size <= facts.size, "grows while memory is scarce");
             } else {
-                assert!(size >= range.max.min(facts.held + facts.windows));
+                assert!(size >= range.max.min(facts.held + 2 * facts.windows));
             }
             let more = SendFacts {
                 held: facts.held + 1,

@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use anabranch_policy::BufferSize;
 use anabranch_types::StreamId;
 use thiserror::Error;
 
@@ -30,7 +31,7 @@ pub enum BufferError {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SendQueue {
-    /// Size of the send buffer, in bytes.
+    /// Size of the send buffer now, in bytes.
     pub limit: u64,
     /// Bytes in use: not sent, or sent and not acknowledged.
     pub used: u64,
@@ -41,27 +42,31 @@ pub struct SendQueue {
 }
 
 impl Association {
-    /// Sets the size of the send buffer to `bytes` of messages, which it holds until they are acknowledged. Messages in the buffer
-    /// stay: a smaller buffer accepts no messages until it has drained below the new size.
+    /// Sets the size of the send buffer in bytes of messages, which it holds until they are acknowledged. Messages in the buffer
+    /// stay: a smaller buffer accepts no messages until it has drained below the new size. A buffer that sizes itself begins with
+    /// what it holds.
     ///
     /// # Errors
     ///
-    /// [`BufferError::TooSmall`] below 1,500 bytes.
-    pub fn set_send_buffer(&mut self, bytes: u64) -> Result<(), BufferError> {
-        if bytes < MIN_RECEIVE_BUFFER {
+    /// [`BufferError::TooSmall`] if the largest size is below 1,500 bytes.
+    pub fn set_send_buffer(&mut self, size: impl Into<BufferSize>) -> Result<(), BufferError> {
+        let size = size.into();
+        if size.max() < MIN_RECEIVE_BUFFER {
             return Err(BufferError::TooSmall {
                 min: MIN_RECEIVE_BUFFER,
             });
         }
-        Arc::make_mut(&mut self.config).send_buffer = bytes;
-        self.transfer.sender.resize(bytes);
+        Arc::make_mut(&mut self.config).send_buffer = size;
+        self.transfer.configure(Arc::clone(&self.config));
+        self.transfer.sender.resize(size);
         self.owed
             .tell_writable(&self.state, &self.transfer.sender, &mut self.events);
         Ok(())
     }
 
-    /// Sets the size of the receive buffer to `bytes` of messages, which it holds until the application receives them. A larger
-    /// size is advertised at once. A smaller one takes effect as the advertised window is used up, which is never taken back.
+    /// Sets the size of the receive buffer in bytes of messages, which it holds until the application receives them. A larger
+    /// size is advertised at once. A smaller one takes effect as the advertised window is used up, which is never taken back. A
+    /// buffer that sizes itself begins with its initial size.
     ///
     /// # Errors
     ///
@@ -69,19 +74,27 @@ impl Association {
     /// [`AssociationConfig::partial_delivery_point`](crate::AssociationConfig::partial_delivery_point), or
     /// [`AssociationConfig::max_message`](crate::AssociationConfig::max_message) or the buffer if that was smaller.
     /// [`BufferError::NotConnected`] before the handshake is complete and after the end.
-    pub fn set_receive_buffer(&mut self, bytes: u64) -> Result<(), BufferError> {
+    pub fn set_receive_buffer(&mut self, size: impl Into<BufferSize>) -> Result<(), BufferError> {
+        let size = size.into();
         if !self.state.takes_data() {
             return Err(BufferError::NotConnected);
         }
         let min = MIN_RECEIVE_BUFFER.max(self.config.longest_whole() as u64);
-        if bytes < min {
+        if size.max() < min {
             return Err(BufferError::TooSmall { min });
         }
         let config = Arc::make_mut(&mut self.config);
-        config.receive_buffer = bytes;
+        config.receive_buffer = size;
         let (longest, whole) = (config.max_message, config.longest_whole());
-        self.transfer.receiver.resize(bytes, longest, whole);
+        self.transfer.configure(Arc::clone(&self.config));
+        self.transfer.receiver.resize(size.initial(), longest, whole);
         Ok(())
+    }
+
+    /// Size of the send buffer as it was configured or set.
+    #[must_use]
+    pub fn send_buffer(&self) -> BufferSize {
+        self.config.send_buffer
     }
 
     /// Bytes that [`Association::send`] would accept now.
@@ -94,7 +107,7 @@ impl Association {
     #[must_use]
     pub fn send_queue(&self) -> SendQueue {
         SendQueue {
-            limit: self.config.send_buffer,
+            limit: self.transfer.sender.size(),
             used: self.transfer.sender.send_used(),
             unsent: self.transfer.sender.unsent_bytes(),
             streams: self.transfer.sender.queues(),

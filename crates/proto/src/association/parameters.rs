@@ -128,9 +128,8 @@ fn change(config: &mut Arc<AssociationConfig>, transfer: &mut Transfer, paramete
     }
     if parameters.partial_delivery_point != before.partial_delivery_point {
         let whole = config.longest_whole();
-        transfer
-            .receiver
-            .resize(config.receive_buffer, config.max_message, whole);
+        let size = transfer.receiver.size_for_config(config.receive_buffer);
+        transfer.receiver.resize(size, config.max_message, whole);
     }
     transfer.configure(Arc::clone(config));
 }

@@ -20,10 +20,14 @@ pub struct AssociationStatistics {
     pub messages_received: u64,
     /// Messages that were abandoned (RFC 7496 §4.4).
     pub abandoned: Abandonments,
+    /// Size of the send buffer now, in bytes.
+    pub send_buffer_size: u64,
     /// Bytes in the send buffer: unsent, and sent but not acknowledged.
     pub send_buffer_used: u64,
     /// Bytes in the send buffer that have been sent.
     pub send_buffer_sent: u64,
+    /// Size of the receive buffer now, in bytes.
+    pub receive_buffer_size: u64,
     /// Bytes that the application has not received yet, incomplete messages included.
     pub receive_buffer_used: u64,
     /// The peer's receive window, less outstanding bytes.
@@ -86,8 +90,10 @@ impl Association {
             messages_sent,
             messages_received,
             abandoned: self.transfer.sender.abandonments(),
+            send_buffer_size: self.transfer.sender.size(),
             send_buffer_used: self.transfer.sender.send_used(),
             send_buffer_sent: self.transfer.sender.send_used() - self.transfer.sender.unsent_bytes(),
+            receive_buffer_size: self.transfer.receiver.size(),
             receive_buffer_used: self.transfer.receiver.held_bytes(),
             peer_window: self.transfer.sender.peer_window(),
             sacks_received: sacks.received,

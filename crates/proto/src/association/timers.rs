@@ -70,7 +70,7 @@ impl Association {
         let parts = (&mut self.addresses, &mut self.control);
         probe_waiting_pairs(&self.state, parts, &mut self.transfer, now);
         if self.transfer.sender.is_drained() {
-            self.transfer.release_memory();
+            self.transfer.release_memory(now);
             self.events.release_memory();
         }
         self.debug_check();

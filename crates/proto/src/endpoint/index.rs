@@ -21,6 +21,8 @@ pub(super) struct Slot {
     pub(super) is_in_handshake: bool,
     /// Memory of received data, as it counts for the limits.
     pub(super) held: u64,
+    /// Bytes in the send buffer, as they count for the limits.
+    pub(super) queued: u64,
     /// The prefix for which it counts; `None` if we set it up.
     pub(super) prefix: Option<IpAddr>,
     pub(super) entry: Entry,
@@ -55,6 +57,7 @@ impl Index {
             is_in_handshake: association.is_in_handshake(),
             association,
             held: 0,
+            queued: 0,
             prefix: self.limits.add(source),
             entry: Entry::default(),
         }
@@ -69,6 +72,8 @@ impl Index {
         }
         let held = slot.association.transfer.receiver.memory();
         self.limits.update(&mut slot.held, held);
+        let queued = slot.association.transfer.sender.send_used();
+        self.limits.update_queued(&mut slot.queued, queued);
         self.timers.touch(slot.association.id, &mut slot.entry);
     }
 

@@ -16,6 +16,9 @@ pub(super) struct Limits {
     /// Bytes of received data, with the overhead of its chunks.
     receive_memory: u64,
     held: u64,
+    /// Bytes of messages in send buffers above which none grows.
+    send_memory: u64,
+    queued: u64,
     associations: usize,
     /// An equal share of the memory for each of them.
     equal_share: u64,
@@ -30,6 +33,8 @@ impl Limits {
         Self {
             receive_memory: config.receive_memory,
             held: 0,
+            send_memory: config.send_memory,
+            queued: 0,
             associations: config.max_associations,
             equal_share: config.receive_memory / config.max_associations.max(1) as u64,
             per_prefix: config.max_associations_per_prefix,
@@ -58,9 +63,10 @@ impl Limits {
         prefix
     }
 
-    /// Removes an association that held `held` bytes and counted for `prefix`.
-    pub(super) fn remove(&mut self, held: u64, prefix: Option<IpAddr>) {
+    /// Removes an association that held `held` bytes, had `queued` in its send buffer, and counted for `prefix`.
+    pub(super) fn remove(&mut self, (held, queued): (u64, u64), prefix: Option<IpAddr>) {
         self.held -= held;
+        self.queued -= queued;
         if let Some(prefix) = prefix
             && let Some(count) = self.of_prefix.get_mut(&prefix)
         {
@@ -75,6 +81,22 @@ impl Limits {
     pub(super) const fn update(&mut self, before: &mut u64, held: u64) {
         self.held = self.held - *before + held;
         *before = held;
+    }
+
+    /// Changes the bytes in the send buffer of an association from `before` to `queued`.
+    pub(super) const fn update_queued(&mut self, before: &mut u64, queued: u64) {
+        self.queued = self.queued - *before + queued;
+        *before = queued;
+    }
+
+    /// Whether half of the memory for received data is in use, so that no buffer grows.
+    pub(super) const fn is_receive_memory_scarce(&self) -> bool {
+        self.held >= self.receive_memory / 2
+    }
+
+    /// Whether half of the memory for send buffers is in use, so that none grows.
+    pub(super) const fn is_send_memory_scarce(&self) -> bool {
+        self.queued >= self.send_memory / 2
     }
 
     /// Bytes that an association may hold which holds `held`.
@@ -132,14 +154,17 @@ mod tests {
         let mut limits = Limits::new(&config);
         let (mut hog, mut modest) = (0, 0);
         assert_eq!(limits.grant(hog), 1_000);
+        limits.update(&mut hog, 499);
+        assert!(!limits.is_receive_memory_scarce());
         limits.update(&mut hog, 900);
+        assert!(limits.is_receive_memory_scarce() && !limits.is_send_memory_scarce());
         limits.update(&mut modest, 50);
         assert_eq!(limits.grant(hog), 950);
         assert_eq!(limits.grant(modest), 500);
         limits.update(&mut hog, 1_000);
         assert!(limits.is_exhausted());
         assert_eq!(limits.grant(hog), 1_000);
-        limits.remove(hog, None);
+        limits.remove((hog, 0), None);
         assert_eq!((limits.held(), limits.is_exhausted()), (50, false));
     }
 }

@@ -198,7 +198,7 @@ impl Endpoint {
                 .directory
                 .retire(&slot.association, Spent::Ended, self.index.latest);
             self.index.timers.forget(id, &slot.entry);
-            self.index.limits.remove(slot.held, slot.prefix);
+            self.index.limits.remove((slot.held, slot.queued), slot.prefix);
         }
     }
 
@@ -319,9 +319,12 @@ impl Endpoint {
             self.counters.malformed += 1;
             return true;
         }
-        let receiver = &mut slot.association.transfer.receiver;
-        receiver.grant(self.index.limits.grant(slot.held));
-        let dropped = receiver.dropped();
+        let (limits, transfer) = (&self.index.limits, &mut slot.association.transfer);
+        transfer.sender.note_scarcity(limits.is_send_memory_scarce());
+        transfer
+            .receiver
+            .grant(limits.grant(slot.held), limits.is_receive_memory_scarce());
+        let dropped = transfer.receiver.dropped();
         slot.association
             .handle_packet(inbound.now, &inbound.arrival, inbound.ecn, packet);
         if self.index.limits.is_exhausted() {

@@ -23,6 +23,9 @@ struct Queue {
     is_holding: bool,
     /// Those that wait.
     held: VecDeque<ReceivedMessage>,
+    /// Bytes added, and bytes removed, since it was allocated.
+    added: u64,
+    removed: u64,
 }
 
 impl Idle for Queue {
@@ -30,6 +33,8 @@ impl Idle for Queue {
         messages: VecDeque::new(),
         is_holding: false,
         held: VecDeque::new(),
+        added: 0,
+        removed: 0,
     };
 
     fn is_idle(&self) -> bool {
@@ -41,6 +46,7 @@ impl Delivery {
     #[inline(always)] // once for each message
     pub(super) fn push(&mut self, message: ReceivedMessage) {
         let queue = self.queue.make_mut();
+        queue.added += message.payload.len() as u64;
         if queue.is_holding {
             queue.held.push_back(message);
         } else {
@@ -50,7 +56,9 @@ impl Delivery {
 
     /// Adds a part of a message, which does not wait for others.
     pub(super) fn push_part(&mut self, part: ReceivedMessage) {
-        self.queue.make_mut().messages.push_back(part);
+        let queue = self.queue.make_mut();
+        queue.added += part.payload.len() as u64;
+        queue.messages.push_back(part);
     }
 
     /// Holds messages back from now on, but not parts.
@@ -73,12 +81,21 @@ impl Delivery {
     }
 
     pub(super) fn pop(&mut self) -> Option<ReceivedMessage> {
-        let messages = &mut self.queue.active_mut()?.messages;
+        let Queue {
+            messages, removed, ..
+        } = self.queue.active_mut()?;
         let message = messages.pop_front()?;
+        *removed += message.payload.len() as u64;
         if messages.is_empty() && messages.capacity() > KEPT_SLOTS {
             messages.shrink_to(KEPT_SLOTS);
         }
         Some(message)
+    }
+
+    /// Bytes that became readable since the queue was allocated, and how many of them are unread.
+    pub(super) fn readable_and_unread(&self) -> (u64, u64) {
+        let queue = &*self.queue;
+        (queue.added, queue.added - queue.removed)
     }
 
     /// Releases the memory of an empty queue.

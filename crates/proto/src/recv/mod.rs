@@ -18,8 +18,9 @@ mod window;
 use alloc::boxed::Box;
 use core::mem;
 
-use anabranch_policy::AckPolicy;
+use anabranch_policy::buffer_size::{ReceiveFacts, ReceiveSizing};
 use anabranch_policy::catalog::NrSackChoice;
+use anabranch_policy::{AckPolicy, BufferSize, PathFacts, SizeRange};
 use anabranch_types::{Instant, IntervalSet, PathId, Tsn, UnwrappedTsn};
 use anabranch_wire::PacketBuilder;
 
@@ -95,6 +96,8 @@ pub(crate) struct Receiver {
     statistics: ReceiveStatistics,
     /// Present if NR-SACKs list only readable TSNs as non-renegable.
     arrivals: Option<Box<Arrivals>>,
+    /// Present if the buffer sizes itself and data has arrived.
+    sizing: Option<Box<ReceiveSizing>>,
 }
 
 impl Receiver {
@@ -108,6 +111,7 @@ impl Receiver {
             sack: OnDemand::default(),
             statistics: ReceiveStatistics::default(),
             arrivals: None,
+            sizing: None,
         }
     }
 
@@ -147,9 +151,45 @@ impl Receiver {
         }
     }
 
-    /// Sets the memory that the endpoint grants for received data, in bytes.
-    pub(crate) const fn grant(&mut self, memory: u64) {
-        self.window.grant(memory);
+    /// Sizes the buffer after a packet with data, which arrived over one of `paths`. The next SACK advertises what it grows.
+    pub(crate) fn size_for(&mut self, range: &SizeRange, paths: &[PathFacts], now: Instant) {
+        let (readable, unread) = self.delivery.readable_and_unread();
+        let facts = ReceiveFacts {
+            readable,
+            unread,
+            size: self.window.size(),
+            scarce: self.window.is_scarce(),
+        };
+        let sizing = self.sizing.get_or_insert_default();
+        let size = sizing.on_packet(range, &facts, paths, now);
+        if size > facts.size {
+            self.tracker.resize(size);
+            self.window.grow(size);
+        }
+    }
+
+    /// The size of the buffer if it is configured so: one that sizes itself stays as it is.
+    pub(crate) fn size_for_config(&self, buffer: BufferSize) -> u64 {
+        buffer.initial().max(if buffer.range().is_some() {
+            self.window.size()
+        } else {
+            0
+        })
+    }
+
+    /// Whether so much has arrived that the size of the window may matter.
+    pub(crate) const fn fills_its_window(&self) -> bool {
+        self.window.arrived() >= self.window.size() / 8
+    }
+
+    /// Size of the buffer now, in bytes of user data.
+    pub(crate) const fn size(&self) -> u64 {
+        self.window.size()
+    }
+
+    /// Sets the memory that the endpoint grants for received data, in bytes, and whether it lacks memory for larger buffers.
+    pub(crate) const fn grant(&mut self, memory: u64, scarce: bool) {
+        self.window.grant(memory, scarce);
     }
 
     /// Memory of the received data, in bytes.
@@ -157,11 +197,17 @@ impl Receiver {
         self.window.memory()
     }
 
-    /// Releases memory that the next SACK would reuse.
-    pub(crate) fn release_memory(&mut self) {
+    /// Releases memory that the next SACK would reuse, and what sizes the buffer if no data has arrived for some time.
+    pub(crate) fn release_memory(&mut self, now: Instant) {
         self.sack.release_if_idle();
         self.tracker.release_memory();
-        self.delivery.release_memory();
+        if self.sizing.as_ref().is_some_and(|sizing| sizing.is_idle(now)) {
+            self.sizing = None;
+        }
+        // It counts on from what the queue has counted.
+        if self.sizing.is_none() {
+            self.delivery.release_memory();
+        }
     }
 
     /// Frees what cannot be delivered any more, because the association has ended. Complete messages whose turn has come stay.

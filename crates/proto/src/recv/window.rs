@@ -46,6 +46,8 @@ pub(super) struct Window {
     unread: bool,
     /// Memory that the endpoint grants to this association. Unlike the buffer it may decrease at any time.
     granted: u64,
+    /// Whether the endpoint lacks memory for larger buffers.
+    scarce: bool,
 }
 
 impl Window {
@@ -63,6 +65,7 @@ impl Window {
             edge: capacity,
             unread: false,
             granted: u64::MAX,
+            scarce: false,
         }
     }
 
@@ -76,6 +79,22 @@ impl Window {
         self.wanted = buffer.max(self.reserve);
         self.capacity = self.capacity.max(self.wanted);
         self.shrink();
+    }
+
+    /// Makes the buffer larger, so that it has room for `buffer` bytes.
+    pub(super) fn grow(&mut self, buffer: u64) {
+        self.wanted = self.wanted.max(buffer);
+        self.capacity = self.capacity.max(self.wanted);
+    }
+
+    /// Size of the buffer, in bytes of user data.
+    pub(super) const fn size(&self) -> u64 {
+        self.wanted
+    }
+
+    /// Bytes of user data that have arrived, in total.
+    pub(super) const fn arrived(&self) -> u64 {
+        self.arrived
     }
 
     /// Shrinks the buffer as far as the advertised window allows.
@@ -146,9 +165,14 @@ impl Window {
         self.shrink();
     }
 
-    /// Sets the memory that this association may use.
-    pub(super) const fn grant(&mut self, memory: u64) {
-        self.granted = memory;
+    /// Sets the memory that this association may use, and whether the endpoint lacks memory for larger buffers.
+    pub(super) const fn grant(&mut self, memory: u64, scarce: bool) {
+        (self.granted, self.scarce) = (memory, scarce);
+    }
+
+    /// Whether the endpoint lacks memory for larger buffers.
+    pub(super) const fn is_scarce(&self) -> bool {
+        self.scarce
     }
 
     /// Whether no memory is left of what the endpoint grants.
@@ -245,8 +269,9 @@ mod tests {
             let mut window = Window::new(100_000, 5_000);
             let (mut held, mut arrived, mut edge) = (Vec::new(), 0, 100_000);
             for _ in 0..500 {
-                match rng.below(4) {
+                match rng.below(5) {
                     0 => window.resize(5_000 + rng.below(200_000), 5_000),
+                    4 => window.grow(rng.below(400_000)),
                     1 if !held.is_empty() => window.release(held.remove(0)),
                     _ => {
                         let len = 100 + rng.below(1_300) as usize;

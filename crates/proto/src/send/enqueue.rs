@@ -34,7 +34,7 @@ impl Sender {
         scheduler: &mut dyn StreamScheduler,
     ) -> Result<MessageId, SendError> {
         let length = message.payload.len() as u64;
-        let max = self.buffer.min(self.max_message as u64);
+        let max = self.buffer.max.min(self.max_message as u64);
         if length == 0 {
             return Err(SendError::Empty);
         }
@@ -44,6 +44,9 @@ impl Sender {
         self.check_stream(message.stream)?;
         if self.streams.open.on(message.stream).is_some() {
             return Err(SendError::Unfinished);
+        }
+        if length > self.free_space() {
+            self.grow_for(length);
         }
         if length > self.free_space() && !self.make_room(length, message.reliability, scheduler) {
             return Err(SendError::BufferFull);

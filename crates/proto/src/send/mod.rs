@@ -7,6 +7,7 @@
 
 mod abandon;
 mod ahead;
+mod buffer;
 mod chunk;
 mod duplicates;
 mod early;
@@ -32,7 +33,7 @@ mod window;
 use alloc::vec::Vec;
 
 use anabranch_policy::catalog::SackHandlingChoice;
-use anabranch_policy::{LostChunk, PathAck, StreamScheduler, StuckChunk};
+use anabranch_policy::{BufferSize, LostChunk, PathAck, StreamScheduler, StuckChunk};
 use anabranch_types::{Instant, MessageId, PathId, StreamId, Tsn, UnwrappedTsn};
 use anabranch_wire::ValidSack;
 
@@ -44,6 +45,7 @@ pub(crate) use self::partial::Abandoned;
 pub use self::partial::Abandonments;
 pub(crate) use self::scoreboard::{Lost, SackWindow};
 
+use self::buffer::SendBuffer;
 use self::chunk::Chunk;
 use self::fragment::Room;
 use self::keyed::KeyedMessages;
@@ -67,7 +69,7 @@ pub(crate) struct SenderConfig {
     /// The initial TSN.
     pub(crate) initial_tsn: Tsn,
     /// Size of the send buffer: data that is not acknowledged cumulatively, sent or not.
-    pub(crate) buffer: u64,
+    pub(crate) buffer: BufferSize,
     /// Maximum message length.
     pub(crate) max_message: usize,
     /// Requested number of outbound streams.
@@ -111,7 +113,7 @@ pub(crate) struct Sender {
     was_negotiated: bool,
     /// See [`Sender::is_renumbered`].
     is_renumbered: bool,
-    buffer: u64,
+    buffer: SendBuffer,
     max_message: usize,
     /// Payload of a full-sized fragment on the path of the last one.
     full_piece: u32,
@@ -144,7 +146,7 @@ impl Sender {
             partially_reliable: false,
             was_negotiated: false,
             is_renumbered: false,
-            buffer: config.buffer,
+            buffer: SendBuffer::new(config.buffer),
             max_message: config.max_message,
             full_piece: 0,
         }
@@ -493,7 +495,7 @@ impl Sender {
 
     /// Free payload bytes in the send buffer.
     pub(crate) fn free_space(&self) -> u64 {
-        self.buffer.saturating_sub(self.send_used())
+        self.buffer.size.saturating_sub(self.send_used())
     }
 
     /// Chunk bytes in flight on `path`: neither acknowledged nor marked as lost.

@@ -162,12 +162,15 @@ impl Sender {
                 max: self.max_message,
             });
         }
-        if length > self.buffer {
+        if length > self.buffer.max {
             return Err(SendError::TooLarge {
-                max: self.buffer as usize,
+                max: self.buffer.max as usize,
             });
         }
         let (stream, reliability) = (open.template.stream, open.template.reliability);
+        if length > self.free_space() {
+            self.grow_for(length);
+        }
         if length > self.free_space()
             && !self.make_room(length, reliability, scheduler)
             && !self.waits_for_part(stream, id)

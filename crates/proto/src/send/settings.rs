@@ -14,20 +14,11 @@ impl Sender {
         self.scoreboard.last_send_number(path)
     }
 
-    /// Sets the size of the send buffer; see [`crate::Association::set_send_buffer`].
-    pub(crate) const fn resize(&mut self, bytes: u64) {
-        self.buffer = bytes;
-    }
-
     /// Releases the memory of empty buffers, of which a busy association keeps some. To be called when all data is acknowledged.
     pub(crate) fn release_memory(&mut self) {
         self.streams.shrink(0);
         self.scoreboard.shrink(0);
-    }
-
-    /// Size of the send buffer, in bytes of messages.
-    pub(crate) const fn capacity(&self) -> u64 {
-        self.buffer
+        self.buffer.longest = 0;
     }
 
     /// Sets the priority of a stream; see [`crate::Association::set_stream_priority`].

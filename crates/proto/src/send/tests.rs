@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use core::iter;
 use core::time::Duration;
 
+use anabranch_policy::BufferSize;
 use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::stream_scheduler::{FixedMap, FixedMapParameters};
 use anabranch_policy::{
@@ -150,7 +151,7 @@ impl Application {
 const fn config() -> SenderConfig {
     SenderConfig {
         initial_tsn: Tsn(1),
-        buffer: 100_000,
+        buffer: BufferSize::Fixed(100_000),
         max_message: 50_000,
         outbound_streams: 10,
         peer_window: 60_000,
@@ -277,7 +278,7 @@ fn i_bit_is_set_only_on_the_last_fragment() {
 #[test]
 fn invalid_messages_are_refused_by_the_sender() {
     let mut app = Application::with(SenderConfig {
-        buffer: 1_000,
+        buffer: BufferSize::Fixed(1_000),
         max_message: 800,
         ..config()
     });
@@ -290,7 +291,7 @@ fn invalid_messages_are_refused_by_the_sender() {
     assert_eq!(app.sender.free_space(), 0);
 
     let mut tiny = Application::with(SenderConfig {
-        buffer: 100,
+        buffer: BufferSize::Fixed(100),
         ..config()
     });
     assert_eq!(
@@ -530,7 +531,7 @@ fn unacknowledged_messages_are_listed() {
 #[test]
 fn stream_has_at_most_65535_outstanding_ordered_messages() {
     let config = SenderConfig {
-        buffer: 1_000_000,
+        buffer: BufferSize::Fixed(1_000_000),
         peer_window: 1_000_000,
         ..config()
     };

@@ -140,6 +140,7 @@ impl Transfer {
         self.forward_after_sack(now);
         self.window_probe_answered(acknowledged, now);
         self.publish(now);
+        self.size_send_buffer();
         self.reduce_rates();
         effects.is_acknowledged = true;
         effects

@@ -239,10 +239,10 @@ impl Transfer {
     }
 
     /// Releases the memory of empty buffers and stopped timers. To be called when all data is acknowledged.
-    pub(crate) fn release_memory(&mut self) {
+    pub(crate) fn release_memory(&mut self, now: Instant) {
         self.paths.release_memory();
         self.sender.release_memory();
-        self.receiver.release_memory();
+        self.receiver.release_memory(now);
         self.sack_scratch = None;
     }
 

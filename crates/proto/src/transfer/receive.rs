@@ -42,8 +42,22 @@ impl Transfer {
         let policy = &mut *self.policies.ack;
         let immediate = self.receiver.packet_done(path, policy, now);
         self.paths.fact_mut(path).data_since_sack = true;
+        self.size_receive_buffer(path, now);
         if immediate {
             self.paths.ask_sack(path);
+        }
+    }
+
+    /// Sizes the receive buffer after data that arrived over `path`, unless its size is fixed.
+    #[inline]
+    fn size_receive_buffer(&mut self, path: PathId, now: Instant) {
+        let Some(range) = self.config.receive_buffer.range() else {
+            return;
+        };
+        self.receiver.size_for(range, self.paths.facts(), now);
+        // An end that only receives has no round-trip time of the path of the handshake for the first 30 s.
+        if self.paths.fact(path).srtt.is_none() && self.receiver.fills_its_window() {
+            self.check(path, now);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Sendable bytes of each path: limited by cwnd, the burst limit and the share of the buffers.
 
+use anabranch_policy::buffer_size::in_longest_round;
 use anabranch_policy::{BufferFacts, BurstPolicy, PathFacts};
 use anabranch_types::{Instant, PathId};
 
@@ -64,6 +65,13 @@ impl Transfer {
             if facts.is_usable() && !is_paced && !is_full {
                 self.policies.congestion.on_application_limited(facts);
             }
+        }
+    }
+
+    /// Sizes the send buffer for the windows of the paths, unless its size is fixed.
+    pub(super) fn size_send_buffer(&mut self) {
+        if let Some(range) = self.config.send_buffer.range() {
+            self.sender.size_for(range, in_longest_round(self.paths.facts()));
         }
     }
 

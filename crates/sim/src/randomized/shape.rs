@@ -7,7 +7,7 @@ use anabranch_netsim::{LinkConfig, topology};
 use anabranch_policy::catalog::{AddIpChoice, CATALOG, OversizeChoice, PathMtuChoice, RtoChoice};
 use anabranch_policy::options::RtoParameters;
 use anabranch_policy::{PROFILES, PolicyRecipe};
-use anabranch_proto::{AssociationConfig, DEFAULT_PORT, ErrorDetection};
+use anabranch_proto::{AssociationConfig, BufferSize, DEFAULT_PORT, ErrorDetection, SizeRange};
 use anabranch_types::{Rate, Rng, Seed};
 use anabranch_wire::chunk::kind;
 
@@ -58,10 +58,12 @@ pub struct PathShape {
 pub struct SideShape {
     /// Largest IP packet in bytes.
     pub mtu: u16,
-    /// Send buffer in bytes.
+    /// Send buffer in bytes, the largest size if it sizes itself.
     pub send_buffer: u64,
-    /// Receive buffer in bytes.
+    /// Receive buffer in bytes, the largest size if it sizes itself.
     pub receive_buffer: u64,
+    /// Whether the buffers size themselves.
+    pub self_sized: bool,
     /// Outbound streams requested.
     pub streams: u16,
     /// Inbound streams allowed.
@@ -106,8 +108,12 @@ impl Shape {
         };
         // Extensions are drawn apart, so that one more leaves all else of a seed as it is.
         let mut extensions = Seed(seed).split("extensions").rng();
+        let mut sizes = Seed(seed).split("sizes").rng();
         for side in Side::BOTH {
             shape.of_mut(side).draw_extensions(&mut extensions);
+        }
+        for side in Side::BOTH {
+            shape.of_mut(side).self_sized = sizes.chance(1, 2);
         }
         // A side without authentication is refused by one that requires it.
         if extensions.chance(1, 5) {
@@ -270,6 +276,7 @@ impl SideShape {
             mtu: *pick(rng, &[576, 577, 800, 1_280, 1_499, 1_500]),
             send_buffer: buffer(rng),
             receive_buffer: buffer(rng),
+            self_sized: false,
             streams: *pick(rng, &[1, 2, 10, 1_000]),
             inbound_streams: *pick(rng, &[1, 3, 100, u16::MAX]),
             rto: *pick(
@@ -306,8 +313,8 @@ impl SideShape {
         let [initial, min, max] = self.rto.map(|millis| Duration::from_millis(millis.into()));
         AssociationConfig {
             mtu: self.mtu,
-            send_buffer: self.send_buffer,
-            receive_buffer: self.receive_buffer,
+            send_buffer: self.size(self.send_buffer),
+            receive_buffer: self.size(self.receive_buffer),
             max_message,
             partial_delivery_point: self.partial_delivery_point(max_message),
             outbound_streams: self.streams,
@@ -319,6 +326,19 @@ impl SideShape {
                 ..self.recipe()
             },
             ..AssociationConfig::default()
+        }
+    }
+
+    /// A buffer of `max` bytes at most.
+    fn size(&self, max: u64) -> BufferSize {
+        if self.self_sized {
+            SizeRange {
+                initial: max / 8,
+                max,
+            }
+            .into()
+        } else {
+            BufferSize::Fixed(max)
         }
     }
 

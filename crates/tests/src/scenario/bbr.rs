@@ -3,6 +3,7 @@
 use anabranch_netsim::link::{Loss, QueueConfig};
 use anabranch_netsim::{LinkConfig, Probability};
 use anabranch_policy::PolicyRecipe;
+use anabranch_proto::BufferSize;
 use anabranch_sim::Side;
 use anabranch_sim::tcp::{TcpApp, TcpConfig, TcpScenario};
 use anabranch_types::Seed;
@@ -27,8 +28,8 @@ fn recipe(control: &str) -> PolicyRecipe {
 /// A connected pair that sends without end and has warmed up.
 fn sending(control: &str, links: Vec<LinkConfig>) -> Pair {
     let builder = Pair::paths(links).policies(recipe(control)).with(|config| {
-        config.send_buffer = 8 << 20;
-        config.receive_buffer = 8 << 20;
+        config.send_buffer = BufferSize::Fixed(8 << 20);
+        config.receive_buffer = BufferSize::Fixed(8 << 20);
     });
     let mut pair = builder.connected();
     pair.alice().send_forever();

@@ -2,6 +2,7 @@
 
 use anabranch_netsim::LinkConfig;
 use anabranch_policy::{PolicyRecipe, Reachability};
+use anabranch_proto::BufferSize;
 use anabranch_types::Rate;
 
 use crate::fixture::{Pair, mbit, ms, secs};
@@ -21,8 +22,8 @@ fn carried(choices: &[(&str, &str)]) -> (Rate, u64) {
     let mut pair = Pair::paths(paths)
         .policies(policies)
         .with(|config| {
-            config.send_buffer = BUFFER;
-            config.receive_buffer = BUFFER;
+            config.send_buffer = BufferSize::Fixed(BUFFER);
+            config.receive_buffer = BufferSize::Fixed(BUFFER);
             config.max_message = 10_000;
         })
         .connected();
@@ -73,8 +74,8 @@ fn losing(paths: usize, times: u32, choices: &[(&str, &str)]) -> Pair {
     let mut pair = Pair::paths(links)
         .policies(policies)
         .with(|config| {
-            config.send_buffer = 32 << 10;
-            config.receive_buffer = 32 << 10;
+            config.send_buffer = BufferSize::Fixed(32 << 10);
+            config.receive_buffer = BufferSize::Fixed(32 << 10);
         })
         .connected();
     pair.drop_chunks(&[(300, times)]);

@@ -1,7 +1,7 @@
 //! Flow control (RFC 9260 §6.1 A, §6.2). What if Bob reads more slowly than Alice sends?
 
 use anabranch_policy::{PolicyRecipe, Reachability};
-use anabranch_proto::AssociationConfig;
+use anabranch_proto::{AssociationConfig, BufferSize};
 use anabranch_sim::app::{Draft, Reading, Streams};
 use anabranch_types::Rate;
 use anabranch_wire::chunk::kind;
@@ -12,7 +12,7 @@ const BUFFER: u64 = 50_000;
 
 fn small_buffers() -> PairBuilder {
     Pair::two_paths(mbit(20), ms(10)).with(|config: &mut AssociationConfig| {
-        config.receive_buffer = BUFFER;
+        config.receive_buffer = BufferSize::Fixed(BUFFER);
         config.max_message = 20_000;
     })
 }
@@ -157,7 +157,7 @@ fn lost_window_update_is_recovered() {
 /// Probes are far apart after a while. The SACK for a dropped probe is lost, then the window opens.
 #[test]
 fn window_update_is_used_after_loss_of_zero_window_sack() {
-    let small = |config: &mut AssociationConfig| config.receive_buffer = BUFFER;
+    let small = |config: &mut AssociationConfig| config.receive_buffer = BufferSize::Fixed(BUFFER);
     let mut pair = Pair::one_path(mbit(20), ms(10)).with(small).connected();
     pair.bob().set_reading(Reading::Paused);
     pair.alice().send_forever();
@@ -191,7 +191,7 @@ fn slow_reader_limits_the_rate() {
 fn message_as_large_as_receive_buffer_is_delivered() {
     let mut pair = Pair::two_paths(mbit(20), ms(10))
         .with(|config| {
-            config.receive_buffer = BUFFER;
+            config.receive_buffer = BufferSize::Fixed(BUFFER);
             config.max_message = BUFFER as usize;
         })
         .connected();
@@ -204,7 +204,7 @@ fn message_as_large_as_receive_buffer_is_delivered() {
 #[test]
 fn full_send_buffer_signals_writable() {
     let mut pair = Pair::one_path(mbit(10), ms(10))
-        .with(|config| config.send_buffer = 1 << 20)
+        .with(|config| config.send_buffer = BufferSize::Fixed(1 << 20))
         .connected();
     pair.alice().send_messages(5_000, 1_400, Streams::one(0));
     assert!(pair.alice().statistics().send_buffer_used <= 1 << 20);
@@ -217,7 +217,7 @@ fn full_send_buffer_signals_writable() {
 fn init_advertises_the_receive_buffer_size() {
     let mut pair = Pair::two_paths(mbit(20), ms(10))
         .with(|config| {
-            config.receive_buffer = BUFFER;
+            config.receive_buffer = BufferSize::Fixed(BUFFER);
             config.max_message = 1 << 20;
         })
         .connected();

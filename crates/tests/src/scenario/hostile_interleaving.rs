@@ -153,7 +153,7 @@ fn unfinished_messages_end_it_when_buffer_is_full() {
     });
     let count = taken.by_ref().count();
     drop(taken);
-    let limit = anabranch_proto::AssociationConfig::default().receive_buffer as usize;
+    let limit = anabranch_proto::AssociationConfig::default().receive_buffer.max() as usize;
     // One more than fit, because one is delivered as a part of its message.
     assert!(count <= limit / payload.len() + 2, "{count}");
     let reason = forger.close_reason();

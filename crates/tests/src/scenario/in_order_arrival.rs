@@ -8,6 +8,7 @@ use std::time::Duration;
 use anabranch_netsim::link::Loss;
 use anabranch_netsim::{LinkConfig, Probability};
 use anabranch_policy::PolicyRecipe;
+use anabranch_proto::BufferSize;
 use anabranch_sim::app::{Bulk, Streams};
 use anabranch_types::{Seed, StreamId};
 use anabranch_wire::chunk::kind;
@@ -179,7 +180,7 @@ fn in_order_arrival_needs_less_receive_buffer_than_min_rtt() {
             LinkConfig::new(mbit(10), ms(10)),
         ];
         let builder = Pair::paths(paths).policies(policies).with(|config| {
-            config.receive_buffer = 120_000;
+            config.receive_buffer = BufferSize::Fixed(120_000);
             config.max_message = 100_000;
         });
         let mut pair = builder.connected();

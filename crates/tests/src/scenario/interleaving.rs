@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anabranch_policy::PolicyRecipe;
+use anabranch_proto::BufferSize;
 use anabranch_sim::app::{Bulk, Draft, Streams};
 use anabranch_sim::{Scenario, Side};
 use anabranch_types::StreamId;
@@ -73,7 +74,7 @@ fn messages_that_fill_the_receive_buffer_are_sent_in_turn() {
     let mut pair = Pair::two_paths(mbit(20), ms(15))
         .policies(policies)
         .with(|config| {
-            config.receive_buffer = 100_000;
+            config.receive_buffer = BufferSize::Fixed(100_000);
             config.max_message = 50_000;
         })
         .connected();

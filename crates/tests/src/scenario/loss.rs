@@ -5,7 +5,7 @@ use std::time::Duration;
 use anabranch_netsim::link::{DelayVariation, Distribution, QueueConfig};
 use anabranch_netsim::{LinkChange, LinkConfig, Probability};
 use anabranch_policy::{LostChunk, PathFacts, Policy, PolicyRecipe, RetransmissionPolicy};
-use anabranch_proto::{OwnPolicies, PathStatistics};
+use anabranch_proto::{BufferSize, OwnPolicies, PathStatistics};
 use anabranch_sim::app::{Draft, Streams};
 use anabranch_sim::{Direction, Side, Step};
 use anabranch_types::{Instant, PathId, Serial, Tsn};
@@ -373,8 +373,8 @@ fn goodput_with_jitter(policies: PolicyRecipe) -> f64 {
     let builder = Pair::paths(vec![link.clone(), link]).policies(policies);
     let mut pair = builder
         .with(|config| {
-            config.send_buffer = 8 << 20;
-            config.receive_buffer = 8 << 20;
+            config.send_buffer = BufferSize::Fixed(8 << 20);
+            config.receive_buffer = BufferSize::Fixed(8 << 20);
         })
         .connected();
     pair.alice().send_forever();

@@ -10,6 +10,7 @@ use anabranch_netsim::LinkConfig;
 use anabranch_netsim::link::{DelayVariation, Distribution, QueueConfig};
 use anabranch_policy::PolicyRecipe;
 use anabranch_policy::catalog::{CATALOG, ExtensionPoint};
+use anabranch_proto::BufferSize;
 use anabranch_sim::app::{Bulk, Streams};
 use anabranch_types::{Seed, StreamId};
 
@@ -23,8 +24,8 @@ fn crowded(policies: PolicyRecipe) -> Pair {
         LinkConfig::new(mbit(2), ms(25)).queue(QueueConfig::Packets(3)),
     ];
     let builder = Pair::paths(links).policies(policies).with(|config| {
-        config.send_buffer = 96 << 10;
-        config.receive_buffer = 64 << 10;
+        config.send_buffer = BufferSize::Fixed(96 << 10);
+        config.receive_buffer = BufferSize::Fixed(64 << 10);
     });
     let mut pair = builder.connected();
     pair.set_loss(0, 0.01);
@@ -57,8 +58,8 @@ fn tight(policies: PolicyRecipe) -> Pair {
     let mut pair = builder
         .policies(policies)
         .with(|config| {
-            config.send_buffer = 1 << 20;
-            config.receive_buffer = 48 << 10;
+            config.send_buffer = BufferSize::Fixed(1 << 20);
+            config.receive_buffer = BufferSize::Fixed(48 << 10);
         })
         .connected();
     pair.alice().send_forever();

@@ -49,6 +49,7 @@ mod sack_handling;
 mod sack_length;
 mod sack_paths;
 mod shared_bottleneck;
+mod self_sized_buffers;
 mod shutdown;
 mod silence;
 mod stream_mapping;

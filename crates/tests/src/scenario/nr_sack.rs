@@ -2,7 +2,7 @@
 
 use anabranch_netsim::LinkConfig;
 use anabranch_policy::PolicyRecipe;
-use anabranch_proto::{AssociationConfig, Message};
+use anabranch_proto::{AssociationConfig, BufferSize, Message};
 use anabranch_sim::Side;
 use anabranch_sim::app::Streams;
 use anabranch_types::{StreamId, Tsn};
@@ -25,7 +25,7 @@ fn a_slow_path_and_a_small_buffer(nr_sack: &str) -> PairBuilder {
     ];
     Pair::paths(paths).policies(policies(nr_sack)).with(|config| {
         config.policies.set("buffer-split", "sender").unwrap();
-        config.send_buffer = 150_000;
+        config.send_buffer = BufferSize::Fixed(150_000);
         config.max_message = 10_000;
     })
 }

@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use anabranch_policy::PolicyRecipe;
 use anabranch_proto::{
-    AssociationConfig, CloseReason, Event, Extent, Message, MessagePart, Reconfiguration, Reliability,
-    SendError,
+    AssociationConfig, BufferSize, CloseReason, Event, Extent, Message, MessagePart, Reconfiguration,
+    Reliability, SendError,
 };
 use anabranch_sim::app::{Draft, InParts, LONGEST_MESSAGE, Reading, Workload};
 use anabranch_types::{MessageId, StreamId};
@@ -30,8 +30,8 @@ fn small_buffers(interleaving: bool) -> PairBuilder {
     Pair::two_paths(mbit(10), ms(20))
         .policies(policies)
         .with(|config| {
-            config.send_buffer = 40_000;
-            config.receive_buffer = 40_000;
+            config.send_buffer = BufferSize::Fixed(40_000);
+            config.receive_buffer = BufferSize::Fixed(40_000);
         })
 }
 
@@ -255,7 +255,7 @@ fn window_probe_begins_the_partial_delivery_of_a_full_buffer() {
     for interleaving in [false, true] {
         let mut pair = small_buffers(interleaving)
             .with(|config| {
-                config.receive_buffer = 10_000;
+                config.receive_buffer = BufferSize::Fixed(10_000);
                 config.partial_delivery_point = 10_000;
             })
             .connected();

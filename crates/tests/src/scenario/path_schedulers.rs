@@ -5,6 +5,7 @@ use std::time::Duration;
 use anabranch_netsim::LinkConfig;
 use anabranch_netsim::link::QueueConfig;
 use anabranch_policy::PolicyRecipe;
+use anabranch_proto::BufferSize;
 use anabranch_sim::app::Streams;
 
 use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
@@ -82,7 +83,7 @@ fn ecf_and_blest_finish_a_short_transfer_sooner() {
             ("burst", "unlimited"),
         ]);
         let small = fast_and_slow().with(|config| {
-            config.receive_buffer = 100 * CHUNK;
+            config.receive_buffer = BufferSize::Fixed(100 * CHUNK);
             config.max_message = 10_000;
         });
         time_to_deliver(small.policies(policies), 50)

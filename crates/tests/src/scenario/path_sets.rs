@@ -5,6 +5,7 @@
 use anabranch_netsim::link::{Loss, QueueConfig};
 use anabranch_netsim::{LinkConfig, Probability};
 use anabranch_policy::PolicyRecipe;
+use anabranch_proto::BufferSize;
 use anabranch_types::Rate;
 
 use crate::fixture::{Pair, mbit, ms, secs};
@@ -26,8 +27,8 @@ fn goodput_with(policies: PolicyRecipe, paths: &[LinkConfig], buffer: u64) -> Ra
     let mut pair = Pair::paths(paths.iter().cloned())
         .policies(policies)
         .with(|config| {
-            config.send_buffer = buffer;
-            config.receive_buffer = buffer;
+            config.send_buffer = BufferSize::Fixed(buffer);
+            config.receive_buffer = BufferSize::Fixed(buffer);
         })
         .connected();
     pair.alice().send_forever();
@@ -98,8 +99,8 @@ fn startup_ends_although_a_buffer_limits_each_round() {
     let mut pair = Pair::paths(paths)
         .policies(PolicyRecipe::recommended())
         .with(|config| {
-            config.send_buffer = 480 << 10;
-            config.receive_buffer = 480 << 10;
+            config.send_buffer = BufferSize::Fixed(480 << 10);
+            config.receive_buffer = BufferSize::Fixed(480 << 10);
         })
         .connected();
     pair.alice().send_forever();

@@ -3,6 +3,7 @@
 use anabranch_netsim::link::{Loss, QueueConfig};
 use anabranch_netsim::{LinkConfig, Probability};
 use anabranch_policy::PolicyRecipe;
+use anabranch_proto::BufferSize;
 use anabranch_sim::CrossTraffic;
 use anabranch_sim::tcp::{TcpApp, TcpConfig};
 
@@ -19,8 +20,8 @@ fn over(links: Vec<LinkConfig>) -> PairBuilder {
     let mut recipe = PolicyRecipe::recommended();
     recipe.set("cc", "loss-differentiating").unwrap();
     Pair::paths(links).policies(recipe).with(|config| {
-        config.send_buffer = 8 << 20;
-        config.receive_buffer = 8 << 20;
+        config.send_buffer = BufferSize::Fixed(8 << 20);
+        config.receive_buffer = BufferSize::Fixed(8 << 20);
     })
 }
 

@@ -9,6 +9,7 @@ fn roomy() -> SideShape {
         mtu: 1_500,
         send_buffer: 1_000_000,
         receive_buffer: 1_000_000,
+        self_sized: false,
         streams: 10,
         inbound_streams: 100,
         rto: [300, 100, 2_000],

@@ -1,6 +1,6 @@
 //! Resizing of send and receive buffers at run time.
 
-use anabranch_proto::BufferError;
+use anabranch_proto::{BufferError, BufferSize};
 use anabranch_sim::app::{Reading, Streams};
 
 use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
@@ -13,8 +13,8 @@ fn pair(send_buffer: u64, receive_buffer: u64) -> Pair {
     let builder: PairBuilder = Pair::two_paths(mbit(20), ms(20));
     builder
         .with(move |config| {
-            config.send_buffer = send_buffer;
-            config.receive_buffer = receive_buffer;
+            config.send_buffer = BufferSize::Fixed(send_buffer);
+            config.receive_buffer = BufferSize::Fixed(receive_buffer);
             config.max_message = LONGEST as usize;
         })
         .connected()

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anabranch_netsim::LinkConfig;
 use anabranch_netsim::link::QueueConfig;
 use anabranch_policy::PolicyRecipe;
+use anabranch_proto::BufferSize;
 use anabranch_sim::app::{Bulk, Even, Refill, Streams, Workload};
 
 use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
@@ -30,8 +31,8 @@ fn builder(scheduler: &str, paths: &[LinkConfig], buffer: u64) -> PairBuilder {
         .scenario(|scenario| scenario.encapsulation_port(0))
         .policies(policies)
         .with(move |config| {
-            config.send_buffer = buffer;
-            config.receive_buffer = buffer;
+            config.send_buffer = BufferSize::Fixed(buffer);
+            config.receive_buffer = BufferSize::Fixed(buffer);
             config.max_message = 1_452;
         })
 }

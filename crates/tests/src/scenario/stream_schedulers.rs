@@ -3,6 +3,7 @@
 use std::num::NonZeroU16;
 
 use anabranch_policy::PolicyRecipe;
+use anabranch_proto::BufferSize;
 use anabranch_sim::app::{Bulk, Draft, Even, Paced, Streams, Workload};
 use anabranch_types::StreamId;
 use anabranch_wire::{Chunk, Packet, RawChunk};
@@ -73,7 +74,7 @@ fn wfq_share_is_proportional_to_weight() {
 fn high_priority_stream_does_not_wait() {
     let delay_of_urgent = |name: &str| {
         let mut pair = scheduled_by(name)
-            .with(|config| config.send_buffer = 100_000)
+            .with(|config| config.send_buffer = BufferSize::Fixed(100_000))
             .connected();
         pair.alice().act(|_, association, _| {
             for stream in 1..4 {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anabranch_netsim::{Datagram, Host, Protocol};
 use anabranch_proto::{
-    Association, AssociationConfig, CloseReason, Endpoint, EndpointConfig, Event, Message,
+    Association, AssociationConfig, BufferSize, CloseReason, Endpoint, EndpointConfig, Event, Message,
 };
 use anabranch_sim::app::pattern;
 use anabranch_types::{AssociationId, Instant, PathId, Ppid, Rng, Seed, StreamId};
@@ -24,8 +24,8 @@ const LINGER: Duration = Duration::from_secs(5);
 
 pub(crate) fn config() -> AssociationConfig {
     AssociationConfig {
-        send_buffer: 64_000,
-        receive_buffer: 32_000,
+        send_buffer: BufferSize::Fixed(64_000),
+        receive_buffer: BufferSize::Fixed(32_000),
         max_message: MAX_MESSAGE as usize,
         outbound_streams: STREAMS,
         max_inbound_streams: STREAMS,

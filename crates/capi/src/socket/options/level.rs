@@ -63,9 +63,9 @@ impl Socket {
         for member in self.all_members() {
             // A buffer smaller than the largest message stays as it is.
             let _ = if is_send {
-                member.association.set_send_buffer(size.into())
+                member.association.set_send_buffer(u64::from(size))
             } else {
-                member.association.set_receive_buffer(size.into())
+                member.association.set_receive_buffer(u64::from(size))
             };
         }
     }

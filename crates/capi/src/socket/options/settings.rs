@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anabranch::policy::catalog::{BurstChoice, FailoverChoice, RtoChoice};
 use anabranch::policy::options::RtoParameters;
-use anabranch::{AssociationConfig, PolicyRecipe};
+use anabranch::{AssociationConfig, BufferSize, PolicyRecipe};
 
 use crate::encryption::Encryption;
 use crate::environment::Environment;
@@ -270,8 +270,8 @@ impl Settings {
             max_inbound_streams: inbound,
             max_init_retransmits: attempts,
             max_retransmits: self.max_retransmissions,
-            send_buffer: self.send_buffer.into(),
-            receive_buffer: self.receive_buffer.into(),
+            send_buffer: BufferSize::Fixed(self.send_buffer.into()),
+            receive_buffer: BufferSize::Fixed(self.receive_buffer.into()),
             partial_delivery_point,
             max_fragment: self.max_fragment(),
             partial_reliability: self.partial_reliability,

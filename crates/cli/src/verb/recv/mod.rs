@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use anabranch::Endpoint;
+use anabranch::{BufferSize, Endpoint};
 use tokio::task::JoinSet;
 use tokio::time::interval;
 
@@ -57,7 +57,7 @@ pub(crate) async fn run(
         .await?;
     let once = arguments.once || output.is_some();
     let mut config = arguments.settings.association_config()?;
-    let buffer = mem::replace(&mut config.receive_buffer, UNACCEPTED_BUFFER);
+    let buffer = mem::replace(&mut config.receive_buffer, BufferSize::Fixed(UNACCEPTED_BUFFER));
     let sockets = listening_sockets(arguments.listen.as_ref(), PORT)?;
     let keys = receiver_keys(
         arguments.insecure,

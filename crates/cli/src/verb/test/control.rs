@@ -319,8 +319,8 @@ mod tests {
     #[tokio::test]
     async fn peer_that_reads_nothing_is_given_up() {
         let config = anabranch::AssociationConfig {
-            send_buffer: 4_096,
-            receive_buffer: 4_096,
+            send_buffer: anabranch::BufferSize::Fixed(4_096),
+            receive_buffer: anabranch::BufferSize::Fixed(4_096),
             ..anabranch::AssociationConfig::default()
         };
         let endpoint = |address: &str| {

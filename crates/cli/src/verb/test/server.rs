@@ -6,7 +6,7 @@ use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use anabranch::Endpoint;
+use anabranch::{BufferSize, Endpoint};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
@@ -46,7 +46,7 @@ pub(super) async fn run(
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
     let mut config = association_config(&arguments.settings)?;
-    let buffer = mem::replace(&mut config.receive_buffer, UNACCEPTED_BUFFER);
+    let buffer = mem::replace(&mut config.receive_buffer, BufferSize::Fixed(UNACCEPTED_BUFFER));
     let sockets = listening_sockets(arguments.listen.as_ref(), PORT)?;
     let keys = receiver_keys(
         arguments.insecure,
@@ -80,8 +80,8 @@ struct Server<'s> {
     one_off: bool,
     encrypted: bool,
     patience: Duration,
-    /// Receive buffer of the associations of a test in bytes.
-    buffer: u64,
+    /// Receive buffer of the associations of a test.
+    buffer: BufferSize,
     /// Whether the intervals are printed with the results.
     keeps_intervals: bool,
     running: Mutex<Option<Place>>,

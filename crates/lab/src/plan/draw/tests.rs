@@ -105,10 +105,11 @@ fn cells_have_drawn_settings_within_their_bounds() {
     assert_eq!(plan.cells.len(), 40);
     let mut kinds = BTreeSet::new();
     for point in plan.points.iter().filter(|point| point.series == "all paths") {
-        let buffer = point.setting.association.send_buffer.0;
+        let buffer = point.setting.association.send_buffer.bytes();
         assert!((65_000..=8_390_000).contains(&buffer), "{buffer}");
         assert_eq!(
-            buffer, point.setting.association.receive_buffer.0,
+            buffer,
+            point.setting.association.receive_buffer.bytes(),
             "one value for both keys"
         );
         kinds.insert(format!("{} paths", point.setting.paths.len()));

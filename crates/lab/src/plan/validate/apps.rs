@@ -52,7 +52,10 @@ pub(super) fn check_app(app: &AppPlan, association: &AssociationPlan, path: &[&s
 
 /// Amounts are above zero and fit into the buffers.
 fn check_amounts(app: &AppPlan, association: &AssociationPlan, path: &[&str]) -> Result<(), Fault> {
-    let buffer = association.send_buffer.0.min(association.receive_buffer.0);
+    let buffer = association
+        .send_buffer
+        .bytes()
+        .min(association.receive_buffer.bytes());
     let longest = buffer.min(LONGEST_MESSAGE as u64);
     if app.message.0 > longest {
         return below(

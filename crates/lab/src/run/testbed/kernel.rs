@@ -109,11 +109,11 @@ fn prepare(setting: &Setting, hosts: &Hosts) -> io::Result<()> {
             };
             fs::write(
                 "/proc/sys/net/ipv4/tcp_wmem",
-                sizes(16_384, association.send_buffer.0),
+                sizes(16_384, association.send_buffer.bytes()),
             )?;
             fs::write(
                 "/proc/sys/net/ipv4/tcp_rmem",
-                sizes(131_072, association.receive_buffer.0),
+                sizes(131_072, association.receive_buffer.bytes()),
             )
         })??;
     }

@@ -145,10 +145,13 @@ fn arguments(setting: &Setting, side: Side) -> Vec<String> {
         ("--own", addresses(side)),
         ("--own-udp", udp.to_string()),
         ("--peer-udp", udp.to_string()),
-        ("--send-buffer", setting.association.send_buffer.0.to_string()),
+        (
+            "--send-buffer",
+            setting.association.send_buffer.bytes().to_string(),
+        ),
         (
             "--receive-buffer",
-            setting.association.receive_buffer.0.to_string(),
+            setting.association.receive_buffer.bytes().to_string(),
         ),
         ("--streams", streams.to_string()),
         ("--lengths", app.map_or(1_000, |app| app.message.0).to_string()),

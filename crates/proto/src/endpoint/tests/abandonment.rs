@@ -3,6 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use core::time::Duration;
 
+use anabranch_policy::BufferSize;
 use anabranch_types::{MessageId, PathId};
 
 use super::partial_reliability::{interleaving, unreliable};
@@ -226,8 +227,8 @@ fn play_all(base: &AssociationConfig, delay: Duration) {
     let (mut sent, mut abandoned, mut received) = (0, 0, 0);
     for seed in 1..=60 {
         let config = AssociationConfig {
-            send_buffer: [40_000, 400_000][seed as usize % 2],
-            receive_buffer: [60_000, 400_000][seed as usize / 2 % 2],
+            send_buffer: BufferSize::Fixed([40_000, 400_000][seed as usize % 2]),
+            receive_buffer: BufferSize::Fixed([60_000, 400_000][seed as usize / 2 % 2]),
             max_message: 30_000,
             local_sctp_port: None,
             ..base.clone()

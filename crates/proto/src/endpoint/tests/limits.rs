@@ -1,5 +1,7 @@
 //! Tests of the limits of an endpoint: which associations and data are refused when slots or memory run out.
 
+use anabranch_wire::OutboundSack;
+
 use super::*;
 use crate::CloseReason;
 
@@ -155,4 +157,38 @@ fn associations_of_one_source_prefix_are_limited() {
     accept_peer_at(&mut endpoint, peer(3), 8, &[]);
     endpoint.forget(last);
     accept_peer_at(&mut endpoint, from(3), 7, &[]);
+}
+
+/// Sends 900 kB to each of three peers, of which the first acknowledges the first chunk. Returns the size of its send buffer then.
+fn send_buffer_after_a_sack(send_memory: u64) -> u64 {
+    let mut endpoint = limited(EndpointConfig {
+        send_memory,
+        ..EndpointConfig::default()
+    });
+    let tags = [10, 11, 12].map(|number| peer_with_undeliverable_messages(&mut endpoint, number, 0));
+    let ids: Vec<_> = endpoint.associations().map(Association::id).collect();
+    for id in &ids {
+        let mut association = endpoint.association_mut(*id).expect("it lives");
+        for _ in 0..900 {
+            let message = Message::new(StreamId(0), vec![7; 1_000]);
+            association.send(message).expect("room in the smallest buffer");
+        }
+    }
+    poll_packets(&mut endpoint, START);
+    let sack = OutboundSack {
+        cumulative: Tsn(tags[0].0),
+        a_rwnd: 10_000_000,
+        packet_count: None,
+        blocks: &[],
+        duplicates: &[],
+    };
+    deliver(&mut endpoint, START, peer(10), tags[0], &sack);
+    let association = endpoint.association(ids[0]).expect("it lives");
+    association.statistics().send_buffer_size
+}
+
+#[test]
+fn send_buffers_grow_until_half_of_the_memory_is_in_use() {
+    assert!(send_buffer_after_a_sack(6 * MIB) > MIB);
+    assert_eq!(send_buffer_after_a_sack(5 * MIB), MIB, "2.7 of 5 MB are in use");
 }

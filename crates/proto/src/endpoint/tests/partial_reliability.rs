@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use anabranch_policy::BufferSize;
 use anabranch_types::{MessageId, Mid};
 use anabranch_wire::{OutboundForwardTsn, OutboundIForwardTsn, OutboundSack, SkippedMid};
 
@@ -265,7 +266,7 @@ fn rest_of_a_message_whose_begin_is_acknowledged_is_skipped() {
 #[test]
 fn full_buffer_abandons_messages_of_lower_priority() {
     let mut endpoint = endpoint_with(AssociationConfig {
-        send_buffer: 10_000,
+        send_buffer: BufferSize::Fixed(10_000),
         ..unreliable()
     });
     accept_unreliable_peer(&mut endpoint);

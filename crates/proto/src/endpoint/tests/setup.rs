@@ -3,6 +3,7 @@
 
 use core::time::Duration;
 
+use anabranch_policy::BufferSize;
 use anabranch_wire::{OutboundSack, ShutdownAck, checksum};
 
 use super::*;
@@ -288,7 +289,7 @@ fn tags_and_initial_tsns_differ_between_connects() {
 #[test]
 fn zero_streams_and_tiny_buffers_are_announced_as_the_minimum() {
     let invalid_inits = AssociationConfig {
-        receive_buffer: 10,
+        receive_buffer: BufferSize::Fixed(10),
         outbound_streams: 0,
         max_inbound_streams: 0,
         ..config()

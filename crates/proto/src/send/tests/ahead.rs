@@ -1,5 +1,6 @@
 //! Tests of sending ahead: the order of messages, and what may be abandoned.
 
+use anabranch_policy::BufferSize;
 use anabranch_policy::stream_scheduler::RoundRobinPacket;
 
 use super::*;
@@ -60,7 +61,7 @@ fn unreliable_message_is_not_sent_before_earlier_ones_of_its_stream() {
 #[test]
 fn messages_sent_ahead_stay_within_half_the_ssn_space() {
     let config = SenderConfig {
-        buffer: 1_000_000,
+        buffer: BufferSize::Fixed(1_000_000),
         peer_window: 1_000_000,
         ..config()
     };

@@ -2,6 +2,8 @@
 
 use bytes::Bytes;
 
+use anabranch_policy::BufferSize;
+
 use super::*;
 use crate::Reliability;
 use crate::message::MessagePart;
@@ -106,7 +108,7 @@ fn stream_with_an_unfinished_message_takes_no_other() {
 #[test]
 fn part_is_accepted_when_all_that_is_queued_waits_for_it() {
     let mut app = Application::with(SenderConfig {
-        buffer: 10_000,
+        buffer: BufferSize::Fixed(10_000),
         max_message: usize::MAX,
         ..config()
     });
@@ -130,13 +132,13 @@ fn part_is_accepted_when_all_that_is_queued_waits_for_it() {
 #[test]
 fn part_is_accepted_when_the_buffer_was_made_smaller() {
     let mut app = Application::with(SenderConfig {
-        buffer: 20_000,
+        buffer: BufferSize::Fixed(20_000),
         ..config()
     });
     let id = app.begin(0, 1_000);
     let sent = app.send_all().len() as u64;
     app.enqueue(1, 19_000).expect("room");
-    app.sender.resize(10_000);
+    app.sender.resize(BufferSize::Fixed(10_000));
     assert_eq!(app.go_on(id, 100), Err(SendError::BufferFull));
     app.receive_sack(sent, 60_000);
     assert_eq!(app.go_on(id, 100), Ok(id));
