@@ -114,7 +114,7 @@ impl ReceiveSizing {
         size
     }
 
-    /// Whether no packet has come for a round, so that nothing is lost if the next one begins anew.
+    /// Whether no packet has come for a round, so that nothing is lost if counting starts again.
     #[must_use]
     pub fn is_idle(&self, now: Instant) -> bool {
         self.round.is_none_or(|round| now >= round.ends + round.length)
