@@ -7,10 +7,9 @@ use std::io;
 #[cfg(target_os = "linux")]
 use std::net::IpAddr;
 use std::net::SocketAddr;
-#[cfg(target_os = "linux")]
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd, OwnedFd};
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -19,6 +18,7 @@ use anabranch_io::RawSocket;
 use anabranch_io::{self as sockets, Egress, IcmpMessage, Incoming, Outgoing, Socket, Transport, UdpSocket};
 use anabranch_types::Instant;
 use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// The runtime of an endpoint: that in which it was bound. Its handles may be used on other executors.
 #[derive(Clone, Debug)]
@@ -222,32 +222,27 @@ impl InterfaceChanges {
 }
 
 /// A transport whose readiness the runtime watches.
+///
+/// Whether it is writable is only watched while it is full: otherwise each packet that has left would wake the runtime.
 #[derive(Debug)]
 pub(crate) struct Watched<T> {
     transport: T,
-    watch: RwLock<Watch>,
+    readable: Arc<Descriptor>,
+    writable: Mutex<Option<Descriptor>>,
     errors: Mutex<ErrorWatch>,
 }
 
-/// A second descriptor of the same socket. tokio only watches its readiness; the transport sends and receives, because it
+/// A further descriptor of the same socket. tokio only watches its readiness; the transport sends and receives, because it
 /// needs batches and control messages.
-#[derive(Debug)]
-struct Watch {
-    socket: Arc<tokio::net::UdpSocket>,
-    /// Whether an ICMP message arrived since this descriptor was opened. After that, tokio reports the socket as writable
-    /// for ever.
-    is_worn: bool,
-}
+type Descriptor = AsyncFd<OwnedFd>;
 
-impl Watch {
-    fn open(transport: &impl Transport) -> io::Result<Self> {
-        let descriptor = transport.as_fd().try_clone_to_owned()?;
-        let socket = tokio::net::UdpSocket::from_std(descriptor.into())?;
-        Ok(Self {
-            socket: Arc::new(socket),
-            is_worn: false,
-        })
-    }
+#[expect(
+    deprecated,
+    reason = "it is sound for a descriptor that it owns, and the function that replaces it is unsafe"
+)]
+fn watch(transport: &impl Transport, interest: Interest) -> io::Result<Descriptor> {
+    let descriptor = transport.as_fd().try_clone_to_owned()?;
+    AsyncFd::with_interest(descriptor, interest)
 }
 
 impl<T: Transport> Watched<T> {
@@ -255,45 +250,23 @@ impl<T: Transport> Watched<T> {
     ///
     /// The runtime cannot watch one more descriptor.
     pub(crate) fn new(transport: T) -> io::Result<Self> {
-        let watch = Watch::open(&transport)?;
+        let readable = Arc::new(watch(&transport, Interest::READABLE | Interest::ERROR)?);
         Ok(Self {
             transport,
-            errors: Mutex::new(ErrorWatch::of(&watch, false)),
-            watch: RwLock::new(watch),
+            errors: Mutex::new(ErrorWatch::of(&readable)),
+            readable,
+            writable: Mutex::new(None),
         })
-    }
-
-    fn watch(&self) -> RwLockReadGuard<'_, Watch> {
-        self.watch.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn watch_mut(&self) -> RwLockWriteGuard<'_, Watch> {
-        self.watch.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn errors(&self) -> MutexGuard<'_, ErrorWatch> {
         self.errors.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// Replaces a worn descriptor by a new one. A task that waits to receive then waits on the new descriptor.
-    fn renew(&self, cx: &mut Context<'_>) {
-        // Without a free descriptor the old one stays, and the driver tries to send more often than necessary.
-        let Ok(fresh) = Watch::open(&self.transport) else {
-            return;
-        };
-        let mut errors = self.errors();
-        *errors = ErrorWatch::of(&fresh, errors.is_kept);
-        let has_news = errors.poll(cx).is_ready() || fresh.socket.poll_recv_ready(cx).is_ready();
-        *self.watch_mut() = fresh;
-        if has_news {
-            cx.waker().wake_by_ref();
-        }
-    }
 }
 
 /// Waits until the error queue of a socket has a message.
 struct ErrorWatch {
-    socket: Arc<tokio::net::UdpSocket>,
+    socket: Arc<Descriptor>,
     /// Whether the system puts ICMP messages into the queue.
     is_kept: bool,
     /// `None` while the queue is read.
@@ -301,10 +274,10 @@ struct ErrorWatch {
 }
 
 impl ErrorWatch {
-    fn of(watch: &Watch, is_kept: bool) -> Self {
+    fn of(socket: &Arc<Descriptor>) -> Self {
         let mut errors = Self {
-            socket: Arc::clone(&watch.socket),
-            is_kept,
+            socket: Arc::clone(socket),
+            is_kept: false,
             filled: None,
         };
         errors.rest();
@@ -323,7 +296,7 @@ impl ErrorWatch {
         }
         self.filled = None;
         // Clears the readiness, so that further messages are reported.
-        let taken = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
+        let taken = |_: &OwnedFd| Err::<(), _>(io::ErrorKind::WouldBlock.into());
         let _ = self.socket.try_io(Interest::ERROR, taken);
         Poll::Ready(())
     }
@@ -358,26 +331,42 @@ impl<T: Transport> Socket for Watched<T> {
     }
 
     fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
-        let send = || self.transport.try_send(outgoing);
-        self.watch().socket.try_io(Interest::WRITABLE, send)
+        self.transport.try_send(outgoing)
     }
 
+    /// Each time that the socket is full, another descriptor is watched: after an ICMP message, tokio reports one as writable for
+    /// ever.
     fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.watch().is_worn {
-            self.renew(cx);
+        let mut writable = self.writable.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(descriptor) = writable
+            .take()
+            .or_else(|| watch(&self.transport, Interest::WRITABLE).ok())
+        else {
+            // There is no free descriptor, so the driver tries again until the socket takes something.
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        };
+        match descriptor.poll_write_ready(cx) {
+            Poll::Ready(watched) => Poll::Ready(watched.map(drop).map_err(ended)),
+            Poll::Pending => {
+                *writable = Some(descriptor);
+                Poll::Pending
+            }
         }
-        self.watch().socket.poll_send_ready(cx).map_err(ended)
     }
 
     fn poll_receive(&self, cx: &mut Context<'_>, incoming: &mut [Incoming]) -> Poll<io::Result<usize>> {
-        let watch = self.watch();
         loop {
-            ready!(watch.socket.poll_recv_ready(cx)).map_err(ended)?;
-            let receive = || self.transport.try_receive(incoming);
-            match watch.socket.try_io(Interest::READABLE, receive) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                received => return Poll::Ready(received),
+            let mut ready = ready!(self.readable.poll_read_ready(cx)).map_err(ended)?;
+            let Ok(received) = ready.try_io(|_| self.transport.try_receive(incoming)) else {
+                continue;
+            };
+            // Linux fills all buffers while the socket has datagrams, and reports those that arrive from now on: a call that
+            // finds nothing is saved.
+            if cfg!(target_os = "linux") && received.as_ref().is_ok_and(|count| *count < incoming.len()) {
+                ready.clear_ready();
             }
+            return Poll::Ready(received);
         }
     }
 
@@ -390,7 +379,6 @@ impl<T: Transport> Socket for Watched<T> {
         }
         loop {
             ready!(errors.poll(cx));
-            self.watch_mut().is_worn = true;
             match self.transport.take_icmp() {
                 Ok(Some(message)) => return Poll::Ready(message),
                 // Any other error does not stay: the next message replaces it.
@@ -401,5 +389,83 @@ impl<T: Transport> Socket for Watched<T> {
 
     fn follow_routes(&self, remotes: &[SocketAddr]) -> io::Result<Egress> {
         self.transport.follow_routes(remotes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::os::fd::BorrowedFd;
+    use std::os::unix::net::UnixDatagram;
+
+    use anabranch_types::{Ecn, PathAddr};
+
+    use super::*;
+
+    fn outgoing(remote: SocketAddr, bytes: &[u8]) -> Outgoing<'_> {
+        let local = SocketAddr::from(([0, 0, 0, 0], 0));
+        Outgoing {
+            path: PathAddr { local, remote },
+            ecn: Ecn::NotCapable,
+            bytes,
+            segment_size: None,
+            may_fragment: false,
+        }
+    }
+
+    #[tokio::test]
+    async fn each_datagram_after_the_last_one_wakes_the_receiver() {
+        let [here, there] = [0, 1].map(|_| udp_socket(([127, 0, 0, 1], 0).into()).unwrap());
+        let mut incoming = vec![Incoming::new(); 2];
+        for number in 0..3 {
+            there.try_send(&outgoing(here.local_addr(), &[number])).unwrap();
+            let received = poll_fn(|cx| here.poll_receive(cx, &mut incoming)).await;
+            assert_eq!((received.unwrap(), incoming[0].bytes()), (1, &[number][..]));
+        }
+    }
+
+    /// A socket with a buffer that stays full until it is read from.
+    #[derive(Debug)]
+    struct Pipe(UnixDatagram);
+
+    impl AsFd for Pipe {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            self.0.as_fd()
+        }
+    }
+
+    impl Transport for Pipe {
+        fn local_addr(&self) -> SocketAddr {
+            ([127, 0, 0, 1], 1).into()
+        }
+
+        fn max_segments(&self) -> usize {
+            1
+        }
+
+        fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
+            self.0.send(outgoing.bytes).map(drop)
+        }
+
+        fn try_receive(&self, _incoming: &mut [Incoming]) -> io::Result<usize> {
+            Err(io::ErrorKind::WouldBlock.into())
+        }
+    }
+
+    #[tokio::test]
+    async fn full_socket_becomes_writable_each_time_that_it_is_emptied() {
+        let (near, far) = UnixDatagram::pair().unwrap();
+        near.set_nonblocking(true).unwrap();
+        far.set_nonblocking(true).unwrap();
+        let socket = Watched::new(Pipe(near)).unwrap();
+        let packet = outgoing(socket.local_addr(), &[0; 1_000]);
+        for _ in 0..3 {
+            while socket.try_send(&packet).is_ok() {}
+            let is_full = poll_fn(|cx| Poll::Ready(socket.poll_writable(cx).is_pending())).await;
+            assert!(is_full);
+            while far.recv(&mut [0; 1_000]).is_ok() {}
+            poll_fn(|cx| socket.poll_writable(cx)).await.unwrap();
+            assert!(socket.try_send(&packet).is_ok());
+        }
     }
 }
