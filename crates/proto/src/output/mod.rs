@@ -192,6 +192,9 @@ fn was_rescheduled(plan: &TransmitPlan, transfer: &Transfer) -> bool {
 }
 
 /// Appends further data packets while they are for the same path and of equal length.
+///
+/// Path schedulers decide for each packet, and many would select the other path as soon as this one has a packet more. New data stays
+/// on the path of its batch for as long as that takes little of a round trip.
 fn more_for_the_same_path(
     association: &mut Association,
     first_plan: &TransmitPlan,
@@ -209,9 +212,16 @@ fn more_for_the_same_path(
         let (state, control) = (&association.state, &association.control);
         let others = (&association.addresses, association.reconfig.as_deref());
         let parts = Parts::new(state, control, others, &mut association.transfer);
-        let Some(plan) = plan::next(parts, now) else {
+        let Some(mut plan) = plan::next(parts, now) else {
             break;
         };
+        let batch = (segment + size + segment) as u64;
+        if plan.path != first_plan.path
+            && plan.is_next_data()
+            && association.transfer.continues_batch(first_plan.path, batch)
+        {
+            plan = plan.on(first_plan.path);
+        }
         if plan.path != first_plan.path
             || !plan.is_plain()
             || !is_marked_alike(association, &plan, first_plan)

@@ -51,6 +51,20 @@ impl TransmitPlan {
         matches!(self.data, Some(DataPlan::New { .. })) && self.lead.is_none()
     }
 
+    /// The same plan for a packet of new data on `path`, which continues a batch.
+    pub(super) const fn on(self, path: PathId) -> Self {
+        Self {
+            path,
+            sack: false,
+            ..self
+        }
+    }
+
+    /// Whether the packet has new data from the head of the queue and nothing else that concerns its path.
+    pub(super) fn is_next_data(&self) -> bool {
+        self.is_plain() && self.data == Some(DataPlan::New { skip: 0 })
+    }
+
     /// Whether the packet has only data that a batch can continue. A tail loss probe is sent once, so it has no further packets.
     pub(super) fn is_plain(&self) -> bool {
         let is_probe = matches!(self.data, Some(DataPlan::TailProbe { .. }));

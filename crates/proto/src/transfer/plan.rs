@@ -12,6 +12,9 @@ use super::Transfer;
 use super::sendable::Purpose;
 use crate::path::PathIds;
 
+/// Batches of new data in a congestion window, so that one takes at most an eighth of a round trip.
+const BATCHES_PER_WINDOW: u64 = 8;
+
 /// The first data of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DataPlan {
@@ -210,6 +213,14 @@ impl Transfer {
         for id in granted {
             self.paths.fact_mut(id).sendable = 0;
         }
+    }
+
+    /// Whether a batch of `bytes` on `path` may have another packet of new data, although the path scheduler selected another path: it
+    /// can take the packet, and the batch is small enough that it makes no difference which path has it.
+    pub(crate) fn continues_batch(&self, path: PathId, bytes: u64) -> bool {
+        let facts = self.paths.fact(path);
+        let is_short = bytes <= facts.cwnd / BATCHES_PER_WINDOW;
+        is_short && facts.can_take_data() && self.oversize(path, DataPlan::New { skip: 0 }).is_none()
     }
 
     /// Asks the path scheduler for the path of new data, within the peer's window (RFC 9260 §6.1 A).

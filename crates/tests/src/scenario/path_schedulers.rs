@@ -7,6 +7,7 @@ use anabranch_netsim::link::QueueConfig;
 use anabranch_policy::PolicyRecipe;
 use anabranch_proto::BufferSize;
 use anabranch_sim::app::Streams;
+use anabranch_sim::{Direction, LoggedPacket, Side};
 
 use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
 
@@ -68,6 +69,40 @@ fn largest_space_balances_paths_min_rtt_prefers_the_fast() {
     };
     assert_eq!(shares("largest-space"), [20 * 1_400, 20 * 1_400]);
     assert_eq!(shares("min-rtt"), [40 * 1_400, 0]);
+}
+
+/// The most packets of data in a row that Alice sends on one of two equal paths, with a scheduler that balances them.
+fn longest_run(segments: usize, cwnd: &str) -> usize {
+    let policies = recipe(&[
+        ("path-scheduler", "largest-space"),
+        ("cc", "fixed"),
+        ("cc.cwnd", cwnd),
+        ("burst", "unlimited"),
+    ]);
+    let mut pair = Pair::two_paths(mbit(100), ms(10))
+        .policies(policies)
+        .scenario(move |scenario| scenario.segments(segments))
+        .connected();
+    pair.run_for(secs(3));
+    pair.alice().send_messages(40, 1_100, Streams::one(0));
+    pair.deliver_all(secs(1));
+    let log = pair.simulation.host(Side::Near).log();
+    // Header, DATA chunk and message.
+    let has_data =
+        |packet: &&LoggedPacket| packet.direction == Direction::Sent && packet.bytes.len() == 12 + 16 + 1_100;
+    let paths: Vec<_> = log.packets().filter(has_data).map(|packet| packet.path).collect();
+    assert_eq!(paths.len(), 40, "a packet for each message");
+    let runs = paths.chunk_by(|one, next| one == next);
+    runs.map(<[_]>::len).max().unwrap()
+}
+
+/// A batch takes at most an eighth of the window, so that it ends long before a round trip does.
+#[test]
+fn batch_stays_on_its_path_for_an_eighth_of_the_window() {
+    assert!(longest_run(1, "100000") <= 2, "each packet is decided alone");
+    assert_eq!(longest_run(16, "100000"), 11, "12,408 of 12,500 bytes");
+    // Two packets are more than an eighth of this window.
+    assert!(longest_run(16, "11000") <= 2);
 }
 
 #[test]
