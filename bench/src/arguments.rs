@@ -15,7 +15,13 @@ impl Arguments {
     /// Reads the command line, with these defaults. With `--help` or an invalid option, prints `about` and the options and exits.
     #[must_use]
     pub fn or(self, about: &str) -> Self {
-        self.parse(std::env::args().skip(1)).unwrap_or_else(|problem| {
+        self.of(std::env::args().skip(1), about)
+    }
+
+    /// Like [`or`](Self::or), with the words of a command line from which options of the program alone were taken.
+    #[must_use]
+    pub fn of(self, words: impl Iterator<Item = String>, about: &str) -> Self {
+        self.parse(words).unwrap_or_else(|problem| {
             eprintln!(
                 "{about}\n\n  --json       JSON in place of a table\n  --runs N     median of N [{}]",
                 self.runs

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 use std::time::Instant;
 
-use anabranch::{Association, Bytes, Endpoint, Message, PrivateKey, StreamId};
+use anabranch::{Association, AssociationConfig, Bytes, Endpoint, Message, PrivateKey, StreamId};
 
 use crate::process::{BATCH, Failure, Meter, Server, Work, on_this_thread};
 
@@ -23,21 +23,28 @@ const LAST: usize = 1;
 /// Private keys of the two ends, which know each other.
 const KEYS: [[u8; 32]; 2] = [[1; 32], [2; 32]];
 
-/// Paths of an association, and whether packets are encrypted. Written as `2` or `2 encrypted`.
+/// Bytes that IPv4 and UDP add to a packet.
+const IP_AND_UDP: u16 = 28;
+
+/// Paths of an association, whether packets are encrypted, and the largest UDP payload. Written as `2 encrypted`, or `2 clear 1280`.
 #[derive(Clone, Copy)]
 pub(crate) struct Setup {
     paths: usize,
     encrypted: bool,
+    /// Bytes; `None` for the default.
+    payload: Option<u16>,
 }
 
 impl Setup {
     const CLEAR: Self = Self {
         paths: 1,
         encrypted: false,
+        payload: None,
     };
     const ENCRYPTED: Self = Self {
         paths: 1,
         encrypted: true,
+        payload: None,
     };
 
     const fn over_two_paths(self) -> Self {
@@ -45,10 +52,12 @@ impl Setup {
     }
 }
 
+const SECURITY: [&str; 2] = ["clear", "encrypted"];
+
 impl fmt::Display for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let security = if self.encrypted { " encrypted" } else { "" };
-        write!(f, "{}{security}", self.paths)
+        write!(f, "{} {}", self.paths, SECURITY[usize::from(self.encrypted)])?;
+        self.payload.map_or(Ok(()), |payload| write!(f, " {payload}"))
     }
 }
 
@@ -56,10 +65,12 @@ impl FromStr for Setup {
     type Err = Failure;
 
     fn from_str(text: &str) -> Result<Self, Failure> {
-        let (paths, security) = text.split_once(' ').unwrap_or((text, ""));
+        let mut words = text.split(' ');
+        let mut next = || words.next().ok_or("too few words");
         Ok(Self {
-            paths: paths.parse()?,
-            encrypted: !security.is_empty(),
+            paths: next()?.parse()?,
+            encrypted: next()? == SECURITY[1],
+            payload: words.next().map(str::parse).transpose()?,
         })
     }
 }
@@ -78,6 +89,21 @@ pub(crate) fn encrypted(size: usize, seconds: f64) -> Result<Work, Failure> {
 
 pub(crate) fn encrypted_over_two_paths(size: usize, seconds: f64) -> Result<Work, Failure> {
     send(Setup::ENCRYPTED.over_two_paths(), size, seconds)
+}
+
+/// Sends packets with UDP payloads of up to `payload` bytes.
+pub(crate) fn with_payloads_of(
+    payload: u16,
+    encrypted: bool,
+    size: usize,
+    seconds: f64,
+) -> Result<Work, Failure> {
+    let setup = Setup {
+        paths: 1,
+        encrypted,
+        payload: Some(payload),
+    };
+    send(setup, size, seconds)
 }
 
 fn send(setup: Setup, size: usize, seconds: f64) -> Result<Work, Failure> {
@@ -165,6 +191,13 @@ async fn bind(setup: Setup, listens: bool) -> Result<Endpoint, Failure> {
         (true, false) => builder.trust(listener.public_key()).identity(connector),
     };
     let builder = if listens { builder.listen() } else { builder };
+    let builder = match setup.payload {
+        Some(payload) => builder.association_config(AssociationConfig {
+            mtu: payload + IP_AND_UDP,
+            ..AssociationConfig::default()
+        }),
+        None => builder,
+    };
     Ok(builder.bind().await?)
 }
 

@@ -50,22 +50,67 @@ impl Server {
     }
 
     /// The work of both ends, of which this process did `sent`.
-    pub(crate) fn joined_with(mut self, sent: Work) -> Result<Work, Failure> {
+    pub(crate) fn joined_with(self, sent: Work) -> Result<Work, Failure> {
+        let work = self.received_of(sent)?;
+        assert_eq!(work.bytes, sent.bytes, "everything arrives");
+        Ok(work)
+    }
+
+    /// The work of both ends, if not everything has to arrive.
+    pub(crate) fn received_of(mut self, sent: Work) -> Result<Work, Failure> {
         let line = self.line()?;
         let numbers = line.split(' ').map(str::parse).collect::<Result<Vec<f64>, _>>()?;
         let [bytes, wall, cpu] = numbers[..] else {
             return Err(line.into());
         };
-        assert_eq!(bytes, sent.bytes, "everything arrives");
         let cpu = cpu + sent.cpu;
         Ok(Work { bytes, wall, cpu })
     }
 }
 
 /// Runs `work` and all its tasks on this thread, so that the thread's CPU time is theirs.
+///
+/// Each process has a core of its own. Otherwise the scheduler of the system puts both on one core at times, and a measurement has
+/// one of two results that are far apart.
 pub(crate) fn on_this_thread<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let _own_core = cores::take(usize::from(std::env::args().any(|word| word == SERVE)));
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     runtime.enable_all().build()?.block_on(work)
+}
+
+#[cfg(target_os = "linux")]
+mod cores {
+    use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use nix::unistd::Pid;
+
+    /// The thread of the caller.
+    const THIS: Pid = Pid::from_raw(0);
+
+    /// Gives the thread its former cores again when this is dropped, so that processes that it starts have them.
+    pub(super) struct OwnCore(CpuSet);
+
+    /// Takes the core of this number among those that the thread may use, if there is one.
+    pub(super) fn take(number: usize) -> Option<OwnCore> {
+        let all = sched_getaffinity(THIS).ok()?;
+        let mut usable = (0..CpuSet::count()).filter(|core| all.is_set(*core).unwrap_or(false));
+        let mut one = CpuSet::new();
+        one.set(usable.nth(number)?).ok()?;
+        sched_setaffinity(THIS, &one).ok()?;
+        Some(OwnCore(all))
+    }
+
+    impl Drop for OwnCore {
+        fn drop(&mut self) {
+            // Only the processes that are started from now on would notice.
+            let _ = sched_setaffinity(THIS, &self.0);
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod cores {
+    /// There is no such choice.
+    pub(super) fn take(_number: usize) {}
 }
 
 /// Work done: bytes of messages, and seconds of wall and CPU time.
@@ -100,7 +145,7 @@ impl Meter {
         self.0.elapsed().as_secs_f64() >= seconds
     }
 
-    pub(crate) fn stop(self, bytes: usize) -> Work {
+    pub(crate) fn stop(&self, bytes: usize) -> Work {
         let (wall, cpu) = (self.0.elapsed().as_secs_f64(), self.1.elapsed().as_secs_f64());
         let bytes = bytes as f64;
         Work { bytes, wall, cpu }

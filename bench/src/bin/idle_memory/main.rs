@@ -1,7 +1,10 @@
-//! Benchmark `idle_memory`: heap and timers of an idle association, set-ups beside idle ones, and growth over time.
+//! Benchmark `idle_memory`: heap and timers of an idle association, set-ups beside idle ones, and growth over time; of the core alone,
+//! and at last of the library, also encrypted.
 //!
 //! Heap is memory allocated and not freed, without the allocator's overhead. The share of each side is what its
 //! endpoint frees when it is dropped.
+
+mod library;
 
 use std::alloc::System;
 use std::time::Duration;
@@ -69,7 +72,7 @@ const MESSAGES: usize = 1_000_000;
 /// Messages before the heap is measured for the first time.
 const WARM_UP: usize = 20_000;
 
-fn main() {
+fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let arguments = Arguments {
         json: false,
         runs: 3,
@@ -80,6 +83,8 @@ fn main() {
     idle(&arguments).print(arguments.json);
     beside(&arguments).print(arguments.json);
     growth().print(arguments.json);
+    library::table(&arguments)?.print(arguments.json);
+    Ok(())
 }
 
 /// Bytes of heap in use.
