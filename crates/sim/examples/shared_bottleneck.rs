@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use anabranch_netsim::LinkConfig;
 use anabranch_netsim::link::{FqCodelConfig, QueueConfig};
-use anabranch_policy::PolicyRecipe;
+use anabranch_policy::{BufferSize, PolicyRecipe};
 use anabranch_sim::app::{Bulk, Conversation, Streams, Workload};
 use anabranch_sim::tcp::{TcpApp, TcpConfig, TcpScenario};
 use anabranch_sim::{AssociationConfig, CrossTraffic, Scenario, Side, Simulation, Transport};
@@ -253,8 +253,8 @@ impl Summary {
 fn main() -> Result<(), Error> {
     let mut config = AssociationConfig {
         policies: PolicyRecipe::recommended(),
-        send_buffer: BUFFER,
-        receive_buffer: BUFFER,
+        send_buffer: BufferSize::Fixed(BUFFER),
+        receive_buffer: BufferSize::Fixed(BUFFER),
         ..AssociationConfig::default()
     };
     let (mut packets_of_jitter, mut disjoint, mut queue, mut starts) = (1.0, None, 1.0, 3_000_000);

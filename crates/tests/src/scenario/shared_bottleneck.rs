@@ -2,7 +2,7 @@
 
 use anabranch_netsim::link::{Loss, QueueConfig};
 use anabranch_netsim::{LinkChange, LinkConfig, Probability};
-use anabranch_policy::PolicyRecipe;
+use anabranch_policy::{BufferSize, PolicyRecipe};
 use anabranch_sim::tcp::{TcpApp, TcpConfig};
 use anabranch_sim::{CrossTraffic, Step};
 use anabranch_types::Rate;
@@ -17,8 +17,8 @@ fn recipe(detection: &str) -> PolicyRecipe {
 
 fn over(links: Vec<LinkConfig>, detection: &str) -> PairBuilder {
     Pair::paths(links).policies(recipe(detection)).with(|config| {
-        config.send_buffer = 8 << 20;
-        config.receive_buffer = 8 << 20;
+        config.send_buffer = BufferSize::Fixed(8 << 20);
+        config.receive_buffer = BufferSize::Fixed(8 << 20);
     })
 }
 
