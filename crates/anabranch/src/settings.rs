@@ -59,9 +59,9 @@ pub struct Settings {
     pub profile: Option<String>,
     /// Policies that differ from the profile: [`PolicyRecipe::set`].
     pub policies: BTreeMap<String, String>,
-    /// Fixed size of [`AssociationConfig::send_buffer`] in bytes; it sizes itself unless set.
+    /// Fixed size of [`AssociationConfig::send_buffer`] in bytes; the default unless set.
     pub send_buffer: Option<u64>,
-    /// Fixed size of [`AssociationConfig::receive_buffer`] in bytes; it sizes itself unless set.
+    /// Fixed size of [`AssociationConfig::receive_buffer`] in bytes; the default unless set.
     pub receive_buffer: Option<u64>,
     /// [`AssociationConfig::mtu`].
     pub mtu: Option<u16>,

@@ -78,12 +78,12 @@ pub(crate) struct Settings {
     #[command(flatten)]
     choices: Choices,
 
-    /// Size of the send buffer, such as 8MiB; `auto` has room for what the paths need
-    #[arg(long, value_name = "SIZE", default_value = "auto")]
+    /// Size of the send buffer; `auto` grows with what the paths need
+    #[arg(long, value_name = "SIZE", default_value = "8MiB")]
     send_buffer: BufferSize,
 
-    /// Size of the receive buffer, such as 8MiB; `auto` has room for what the paths need
-    #[arg(long, value_name = "SIZE", default_value = "auto")]
+    /// Size of the receive buffer; `auto` grows with what the paths need
+    #[arg(long, value_name = "SIZE", default_value = "8MiB")]
     receive_buffer: BufferSize,
 }
 

@@ -116,11 +116,11 @@ pub struct AssociationConfig {
     pub peer_sctp_port: u16,
     /// Local SCTP port when connecting; `None` selects a free random one. Default `None`.
     pub local_sctp_port: Option<u16>,
-    /// Send buffer in bytes of messages, which are held until acknowledged. Default [`BufferSize::AUTO`]: it has room for what the
-    /// paths have in flight and one more window of each.
+    /// Send buffer in bytes of messages, which are held until acknowledged. Default 4 MiB. [`BufferSize::AUTO`] has room for what
+    /// the paths have in flight and one more window of each.
     pub send_buffer: BufferSize,
-    /// Receive buffer in bytes of messages, which are held until the application receives them. Default [`BufferSize::AUTO`]: it has
-    /// room for twice what the application receives in the longest round-trip time. The first a_rwnd has the initial size, or
+    /// Receive buffer in bytes of messages, which are held until the application receives them. Default 4 MiB.
+    /// [`BufferSize::AUTO`] has room for twice what the application receives in the longest round-trip time. The first a_rwnd has the initial size, or
     /// that of the longest message that is delivered whole.
     pub receive_buffer: BufferSize,
     /// Maximum message length in either direction, in bytes: a longer message is not sent, and if one is received, the association
@@ -348,8 +348,8 @@ impl Default for AssociationConfig {
         Self {
             peer_sctp_port: DEFAULT_PORT,
             local_sctp_port: None,
-            send_buffer: BufferSize::AUTO,
-            receive_buffer: BufferSize::AUTO,
+            send_buffer: BufferSize::Fixed(4 << 20),
+            receive_buffer: BufferSize::Fixed(4 << 20),
             max_message: usize::MAX,
             partial_delivery_point: 1 << 20,
             max_fragment: None,

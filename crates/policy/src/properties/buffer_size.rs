@@ -56,7 +56,7 @@ fn receive_buffer_only_grows_and_only_for_what_came() {
             ..ReceiveFacts::default()
         };
         for _ in 0..STEPS {
-            now = now + ms(rng.below(50));
+            now += ms(rng.below(50));
             let paths = [any_path(&mut rng, 0), any_path(&mut rng, 1)];
             let came = rng.below(100_000);
             facts.readable += came;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anabranch_policy::Reachability;
-use anabranch_proto::{AssociationConfig, BufferSize, CloseReason, Extent, Message};
+use anabranch_proto::{AssociationConfig, CloseReason, Extent, Message};
 use anabranch_types::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::parameter::kind::COOKIE_PRESERVATIVE;
@@ -455,23 +455,12 @@ mod lying_receiver {
 mod lying_sender {
     use super::*;
 
-    /// An established forger against a receive buffer of 4 MiB.
-    fn forger() -> Forger {
-        let config = AssociationConfig {
-            receive_buffer: BufferSize::Fixed(4 << 20),
-            ..AssociationConfig::default()
-        };
-        let mut forger = Forger::against(config, Vec::new());
-        forger.associate();
-        forger
-    }
-
     /// Each chunk is charged its overhead, not only its byte, so the window closes before the message is complete. It opens
     /// as the application takes parts of the message.
     #[test]
     fn message_of_one_byte_fragments_arrives_in_parts_when_buffer_is_full() {
         const COUNT: u32 = 300_000;
-        let mut forger = forger();
+        let mut forger = Forger::associated();
         let (mut held, mut parts, mut bytes) = (0, 0, 0);
         for first in (0..COUNT).step_by(1_000) {
             sends_bytes_of_one_message(&mut forger, first..first + 1_000, COUNT);
@@ -514,7 +503,7 @@ mod lying_sender {
     #[test]
     fn message_of_fifty_thousand_one_byte_fragments_is_delivered() {
         const COUNT: u32 = 50_000;
-        let mut forger = forger();
+        let mut forger = Forger::associated();
         sends_bytes_of_one_message(&mut forger, 0..COUNT / 2, COUNT);
         sends_bytes_of_one_message(&mut forger, COUNT / 2..COUNT, COUNT);
         let message = forger.read().expect("it is whole");

@@ -5,7 +5,6 @@ use std::time::Duration;
 use anabranch_netsim::link::{Loss, QueueConfig};
 use anabranch_netsim::{LinkConfig, Probability};
 use anabranch_policy::PolicyRecipe;
-use anabranch_proto::{AssociationConfig, BufferSize};
 use anabranch_types::Rate;
 
 use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
@@ -157,12 +156,6 @@ fn dac_sends_fewer_sacks_under_reordering() {
     assert!(standard > 0.8, "{standard}");
 }
 
-/// Buffers that are no limit.
-fn ample(config: &mut AssociationConfig) {
-    config.send_buffer = BufferSize::Fixed(4 << 20);
-    config.receive_buffer = BufferSize::Fixed(4 << 20);
-}
-
 /// Congestion window update for CMT: cwnd grows while another path blocks the cumulative TSN.
 #[test]
 fn cuc_grows_cwnd_while_other_path_blocks_cumulative_tsn() {
@@ -170,7 +163,7 @@ fn cuc_grows_cwnd_while_other_path_blocks_cumulative_tsn() {
         let mut policies = PolicyRecipe::cmt();
         policies.set("cc.growth", growth).unwrap();
         let paths = [link(mbit(50), ms(5)), link(mbit(1), ms(400))];
-        let mut pair = Pair::paths(paths).policies(policies).with(ample).connected();
+        let mut pair = Pair::paths(paths).policies(policies).connected();
         pair.run_for(secs(2));
         pair.alice().send_forever();
         // Data on the long path is acknowledged after 0.8 s at the earliest.
@@ -201,10 +194,7 @@ fn prr_loses_fewer_retransmissions() {
     let lost = |recovery: &str| {
         let mut policies = PolicyRecipe::recommended();
         policies.set("recovery", recovery).unwrap();
-        let mut pair = Pair::one_path(mbit(40), ms(50))
-            .policies(policies)
-            .with(ample)
-            .connected();
+        let mut pair = Pair::one_path(mbit(40), ms(50)).policies(policies).connected();
         pair.alice().send_forever();
         pair.run_for(secs(20));
         pair.alice().path(0).counters.fast_retransmits

@@ -3,7 +3,6 @@
 use core::time::Duration;
 
 use anabranch_policy::{PolicyRecipe, Reachability};
-use anabranch_proto::BufferSize;
 use anabranch_types::Rate;
 
 use crate::fixture::{Pair, mbit, ms, secs};
@@ -120,9 +119,7 @@ fn idle_association_gets_no_probes() {
 
 #[test]
 fn dead_path_is_probed_each_second_while_data_waits() {
-    let mut pair = Pair::two_paths(mbit(10), ms(20))
-        .with(|config| config.send_buffer = BufferSize::Fixed(4 << 20))
-        .connected();
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.alice().send_forever();
     pair.run_for(secs(2));
     pair.cut_path(1);

@@ -3,7 +3,7 @@
 use anabranch_netsim::LinkConfig;
 use anabranch_netsim::link::DropCause;
 use anabranch_policy::PolicyRecipe;
-use anabranch_proto::{BufferSize, PathChange};
+use anabranch_proto::PathChange;
 use anabranch_sim::app::Streams;
 use anabranch_types::Rate;
 use anabranch_wire::chunk::kind;
@@ -234,13 +234,7 @@ fn outage_does_not_lower_path_mtu() {
 #[test]
 fn heavy_loss_lowers_mtu_for_less_than_80_s() {
     for seed in 0..12 {
-        let mut pair = paths([1_500])
-            .seed(seed)
-            .with(|config| {
-                config.send_buffer = BufferSize::Fixed(4 << 20);
-                config.receive_buffer = BufferSize::Fixed(4 << 20);
-            })
-            .connected();
+        let mut pair = paths([1_500]).seed(seed).connected();
         pair.alice().send_forever();
         pair.run_for(secs(2));
         pair.set_loss(0, 0.3);

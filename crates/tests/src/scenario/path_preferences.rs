@@ -4,7 +4,7 @@ use core::num::NonZeroU64;
 
 use anabranch_netsim::topology::near_addr;
 use anabranch_policy::{PolicyRecipe, Reachability};
-use anabranch_proto::{BufferSize, PathPreference};
+use anabranch_proto::PathPreference;
 use anabranch_sim::Step;
 
 use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
@@ -76,15 +76,7 @@ fn limited_path_carries_its_limit_in_both_directions() {
         limit: NonZeroU64::new(250_000),
     };
     for policies in [PolicyRecipe::default(), PolicyRecipe::recommended()] {
-        // With a smaller window, `within-window` leaves the first path out: it does not know the limit, and takes the cwnd for what
-        // the second one carries.
-        let mut pair = preferring(1, limit)
-            .policies(policies)
-            .with(|config| {
-                config.send_buffer = BufferSize::Fixed(4 << 20);
-                config.receive_buffer = BufferSize::Fixed(4 << 20);
-            })
-            .connected();
+        let mut pair = preferring(1, limit).policies(policies).connected();
         pair.alice().send_forever();
         pair.bob().send_forever();
         pair.run_for(secs(10));

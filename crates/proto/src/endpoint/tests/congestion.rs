@@ -2,7 +2,6 @@
 
 use core::time::Duration;
 
-use anabranch_policy::BufferSize;
 use anabranch_policy::PolicyRecipe;
 use anabranch_wire::{GapBlock, OutboundSack};
 
@@ -14,11 +13,7 @@ fn rfc9260_config() -> AssociationConfig {
     for (name, value) in [("pmtu", "fixed"), ("burst", "unlimited"), ("cc.growth", "cuc-v2")] {
         policies.set(name, value).expect("a choice of the catalog");
     }
-    AssociationConfig {
-        policies,
-        send_buffer: BufferSize::Fixed(4 << 20),
-        ..config()
-    }
+    AssociationConfig { policies, ..config() }
 }
 
 /// An endpoint whose peer has an unlimited window, and the verification tag of packets to the endpoint.
