@@ -51,6 +51,7 @@ fn peer_with_a_quota_carries_that_much_and_nothing_after_a_restart() {
     assert!((3_000_000..4_000_000).contains(&used), "{told}");
     // The end of the program stores it.
     tunnel.server.interrupt();
+    assert_eq!(tunnel.server.exit_code(), Some(130));
     let mut restarted = tunnel.restart_server();
     let down = event(&mut restarted, "tunnel-down");
     let message = down["message"].as_str().unwrap();

@@ -14,6 +14,8 @@ pub struct AssociationStatistics {
     pub state: &'static str,
     /// Statistics of each path.
     pub paths: Vec<PathStatistics>,
+    /// Bytes of SCTP packets sent and received, common headers included, over paths that were removed, too.
+    pub bytes_carried: u64,
     /// Messages queued by the application.
     pub messages_sent: u64,
     /// Messages received by the application.
@@ -87,6 +89,7 @@ impl Association {
         AssociationStatistics {
             state: self.state.name(),
             paths: self.transfer.paths.statistics(),
+            bytes_carried: self.transfer.paths.carried(),
             messages_sent,
             messages_received,
             abandoned: self.transfer.sender.abandonments(),

@@ -21,6 +21,11 @@ impl Tally {
         self.rare.get_or_insert_default()
     }
 
+    /// Bytes of packets in both directions.
+    pub(crate) const fn carried(&self) -> u64 {
+        self.bytes_sent + self.bytes_received
+    }
+
     /// All counters.
     pub(crate) fn all(&self) -> PathCounters {
         PathCounters {

@@ -33,6 +33,8 @@ pub(crate) struct PathSet {
     reserved: u16,
     /// Whether the MTU search of newly usable paths may still have to be started.
     sizes_unasked: bool,
+    /// Bytes of packets in both directions over paths that were removed.
+    carried_before: u64,
 }
 
 /// The path over which a packet arrived.
@@ -57,6 +59,7 @@ impl PathSet {
             unresponsive: PathIds::default(),
             reserved: 0,
             sizes_unasked: true,
+            carried_before: 0,
         };
         for (index, addr) in pairs.iter().enumerate() {
             let id = PathId(u8::try_from(index).expect("pairing makes few paths"));
@@ -85,7 +88,8 @@ impl PathSet {
     /// Removes a path. If it was the primary path, the best of the others replaces it.
     pub(crate) fn remove(&mut self, id: PathId) {
         let Some(at) = self.position(id) else { return };
-        self.inner.remove(at);
+        let removed = self.inner.remove(at);
+        self.carried_before += removed.counters.carried();
         // Address changes may have doubled the room, and most paths stay for long.
         self.inner.shrink_to_fit();
         self.ids.remove(id);
@@ -478,6 +482,12 @@ impl PathSet {
             .or_else(|| last_resort(&self.facts))
             .or_else(|| first(|_| true))
             .unwrap_or(PathId(0))
+    }
+
+    /// Bytes of packets in both directions, over paths that were removed, too.
+    pub(crate) fn carried(&self) -> u64 {
+        let now = self.inner.iter().map(|path| path.counters.carried());
+        self.carried_before + now.sum::<u64>()
     }
 
     pub(crate) fn statistics(&self) -> Vec<PathStatistics> {

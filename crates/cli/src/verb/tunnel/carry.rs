@@ -34,7 +34,7 @@ pub(super) async fn carry(
         return tunnel.run(serve, take).await;
     }
     let Some(number) = shared.state.add(peer, &tunnel) else {
-        // It was aborted, because the peer is none any more.
+        // It was aborted, because the peer is none any more, or its quota is used up.
         return tunnel.run(serve, take).await;
     };
     let _listed = Listed { peer, number };

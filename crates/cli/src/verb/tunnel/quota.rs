@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
-use anabranch::PathId;
 use anabranch_tunnel::Tunnel;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::Shared;
@@ -20,12 +20,12 @@ use super::state::State;
 use crate::failure::Failure;
 
 /// How often packets are counted. So much later a quota may end an association.
-const LOOK: Duration = Duration::from_secs(1);
+const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Looks until the file is written again. What a program that is killed has counted since is lost.
-const LOOKS_UNTIL_STORED: u32 = 10;
+/// Intervals until the file is written again. What a program that is killed has counted since is lost.
+const INTERVALS_UNTIL_STORED: u32 = 10;
 
-/// What a peer has carried. The same file has those of all peers.
+/// What a peer has carried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 pub(super) struct Usage {
     /// When its period has begun.
@@ -37,49 +37,42 @@ pub(super) struct Usage {
 #[derive(Debug)]
 pub(super) struct Meter {
     usage: Usage,
-    /// Of each tunnel that is there, what its paths had carried at the last look.
-    seen: BTreeMap<u64, BTreeMap<PathId, u64>>,
+    /// Of each tunnel that is there, what it had carried when it was counted the last time.
+    counted: BTreeMap<u64, u64>,
 }
 
 impl Meter {
     pub(super) const fn new(usage: Usage) -> Self {
         Self {
             usage,
-            seen: BTreeMap::new(),
+            counted: BTreeMap::new(),
         }
     }
 
-    /// A tunnel with this number carries for the peer; counts what it has carried since the last look.
-    pub(super) fn look(&mut self, number: u64, tunnel: &Tunnel) {
-        let paths = tunnel.association().statistics().paths.into_iter();
-        self.count(
-            number,
-            paths.map(|path| (path.id, path.counters.bytes_sent + path.counters.bytes_received)),
-        );
+    /// Counts what the tunnel with this number has carried since the last time.
+    pub(super) fn count(&mut self, number: u64, tunnel: &Tunnel) {
+        self.count_to(number, tunnel.association().statistics().bytes_carried);
     }
 
-    fn count(&mut self, number: u64, paths: impl Iterator<Item = (PathId, u64)>) {
-        let seen = self.seen.entry(number).or_default();
-        let now: BTreeMap<PathId, u64> = paths.collect();
-        for (path, bytes) in &now {
-            let before = seen.get(path).filter(|before| *before <= bytes);
-            // Another path may have the number of one that was removed.
-            let carried = bytes - before.unwrap_or(&0);
-            self.usage.bytes = self.usage.bytes.saturating_add(carried);
-        }
-        *seen = now;
+    fn count_to(&mut self, number: u64, carried: u64) {
+        let before = self.counted.insert(number, carried).unwrap_or(0);
+        let since = carried.saturating_sub(before);
+        self.usage.bytes = self.usage.bytes.saturating_add(since);
     }
 
-    /// A tunnel is over, and was counted.
+    /// The tunnel with this number is over, and was counted.
     pub(super) fn forget(&mut self, number: u64) {
-        self.seen.remove(&number);
+        self.counted.remove(&number);
     }
 
-    /// What was carried in the period of `now`. A clock that is set back begins no period again.
+    /// What was carried in the period of `now`. A clock that was ahead gives nobody another quota, and blocks nobody until its time
+    /// comes again.
     pub(super) fn usage(&mut self, quota: Quota, now: DateTime<Utc>) -> Usage {
         let begin = quota.period.begin(now);
         if begin > self.usage.begin {
             self.usage = Usage { begin, bytes: 0 };
+        } else if self.usage.begin >= quota.period.end(now) {
+            self.usage.begin = begin;
         }
         self.usage
     }
@@ -101,45 +94,55 @@ pub(super) fn now() -> DateTime<Utc> {
 
 /// Counts, and ends the associations of peers whose quota is used up.
 pub(super) async fn run(shared: Shared) -> Result<Infallible, Failure> {
-    let (mut looks, mut until_stored) = (interval(LOOK), LOOKS_UNTIL_STORED);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut intervals, mut until_stored) = (interval(INTERVAL), INTERVALS_UNTIL_STORED);
+    intervals.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        looks.tick().await;
+        intervals.tick().await;
         for peer in shared.state.peers() {
             peer.enforce_quota(now());
         }
         until_stored -= 1;
         if until_stored == 0 {
-            until_stored = LOOKS_UNTIL_STORED;
-            store(&shared);
+            until_stored = INTERVALS_UNTIL_STORED;
+            let shared = shared.clone();
+            // It waits for the disk.
+            let _ = spawn_blocking(move || store(&shared)).await;
         }
     }
 }
 
-/// The file beside the configuration, or in the folder that a service manager gives for what outlives restarts.
+/// The file beside the configuration, or in the first folder that a service manager gives for what outlives restarts.
 fn file_of(config: &Path) -> PathBuf {
     let mut name = config.file_name().unwrap_or_default().to_owned();
     name.push(".usage");
-    match std::env::var_os("STATE_DIRECTORY") {
-        Some(folder) => Path::new(&folder).join(name),
+    let folders = std::env::var_os("STATE_DIRECTORY");
+    match folders.and_then(|folders| std::env::split_paths(&folders).next()) {
+        Some(folder) => folder.join(name),
         None => config.with_file_name(name),
     }
 }
 
-/// What the peers have carried so far, by their public keys.
+/// What the peers have carried so far, by their public keys. A file that cannot be read is kept under another name.
 pub(super) fn load(config: &Path) -> Result<BTreeMap<String, Usage>, String> {
     let file = file_of(config);
-    let wrong = |error: &dyn std::fmt::Display| {
-        format!(
-            "{}: {error}; all peers have their whole quota again. Remove the file if it is not this program's",
-            file.display()
-        )
+    let text = match fs::read(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => {
+            let file = file.display();
+            return Err(format!("{file}: {error}; all peers have their whole quota again"));
+        }
     };
-    match fs::read(&file) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| wrong(&error)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
-        Err(error) => Err(wrong(&error)),
-    }
+    serde_json::from_slice(&text).map_err(|error| {
+        let mut bad = file.clone().into_os_string();
+        bad.push(".bad");
+        // If that fails, it is replaced.
+        let _ = fs::rename(&file, &bad);
+        let (file, bad) = (file.display(), Path::new(&bad).display());
+        format!(
+            "{file}: {error}; all peers have their whole quota again, and what was there is kept as {bad}"
+        )
+    })
 }
 
 /// Keeps what the peers have carried. Without quotas there is no file.
@@ -176,6 +179,7 @@ fn write(file: &Path, usage: &BTreeMap<String, Usage>) -> io::Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut new = tempfile::NamedTempFile::new_in(folder.unwrap_or_else(|| Path::new(".")))?;
     serde_json::to_writer(&mut new, usage)?;
+    new.as_file().sync_all()?;
     new.persist(file)?;
     Ok(())
 }
@@ -201,37 +205,32 @@ mod tests {
         })
     }
 
-    fn path(id: u8, bytes: u64) -> (PathId, u64) {
-        (PathId(id), bytes)
-    }
-
     #[test]
-    fn paths_count_what_they_have_carried_since_the_last_look() {
+    fn tunnels_count_what_they_have_carried_since_the_last_time() {
         let mut meter = meter();
-        meter.count(1, [path(0, 100), path(1, 50)].into_iter());
-        meter.count(1, [path(0, 150)].into_iter());
-        // A path of another association, and one with the number of a path that was removed.
-        meter.count(2, [path(0, 10)].into_iter());
-        meter.count(1, [path(0, 150), path(1, 7)].into_iter());
-        meter.count(1, [path(0, 3), path(1, 7)].into_iter());
-        assert_eq!(meter.usage.bytes, 150 + 50 + 10 + 7 + 3);
+        for (tunnel, carried) in [(1, 100), (2, 10), (1, 150), (2, 10)] {
+            meter.count_to(tunnel, carried);
+        }
+        assert_eq!(meter.usage.bytes, 150 + 10);
         meter.forget(1);
-        meter.count(2, [path(0, 10)].into_iter());
-        assert_eq!(meter.usage.bytes, 220);
+        meter.count_to(2, 10);
+        assert_eq!(meter.usage.bytes, 160);
     }
 
     #[test]
     fn quota_that_is_used_up_begins_anew_with_its_period() {
         let (mut meter, morning) = (meter(), at("2026-05-01T08:00:00Z"));
-        meter.count(1, [path(0, 999)].into_iter());
+        meter.count_to(1, 999);
         assert_eq!(meter.exhausted(QUOTA, morning), None);
-        meter.count(1, [path(0, 1_000)].into_iter());
+        meter.count_to(1, 1_000);
         let text = "the quota of 1.0 kB a day is used up until 2026-05-02 00:00 UTC";
         assert_eq!(meter.exhausted(QUOTA, morning).as_deref(), Some(text));
         assert_eq!(meter.exhausted(QUOTA, at("2026-05-02T00:00:00Z")), None);
         // What the tunnel carried before does not count again; the clock may be set back.
-        meter.count(1, [path(0, 1_500)].into_iter());
+        meter.count_to(1, 1_500);
         assert_eq!(meter.usage(QUOTA, morning).bytes, 500);
+        let next = meter.exhausted(Quota { bytes: 500, ..QUOTA }, morning).unwrap();
+        assert!(next.contains("2026-05-02"), "{next}");
     }
 
     #[test]
@@ -245,6 +244,14 @@ mod tests {
         write(&file, &usage).unwrap();
         assert_eq!(load(&config), Ok(usage));
         fs::write(&file, "{").unwrap();
-        assert!(load(&config).unwrap_err().contains("whole quota again"));
+        let warning = load(&config).unwrap_err();
+        assert!(
+            warning.contains("is kept as") && warning.contains("server.conf.usage.bad"),
+            "{warning}"
+        );
+        assert_eq!(
+            fs::read(folder.path().join("server.conf.usage.bad")).unwrap(),
+            b"{"
+        );
     }
 }

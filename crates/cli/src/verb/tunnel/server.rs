@@ -63,14 +63,18 @@ async fn serve(shared: Shared, association: Guarded) {
         return;
     };
     let end = carry(&shared, (&peer, Role::Server), association, pending()).await;
-    let message = match end {
+    let exhausted = match end {
         // The peer is told why by the ABORT, and the user here.
         End::Closed(CloseReason::Aborted) => peer.exhausted(now()),
         _ => None,
     };
+    // A client tries again every few seconds, which says nothing new.
+    if exhausted.as_ref().is_some_and(|reason| peer.was_refused(reason)) {
+        return;
+    }
     shared.reporter.report(&Event::TunnelDown {
         peer: &peer.name(),
-        message: &message.unwrap_or_else(|| end.to_string()),
+        message: &exhausted.unwrap_or_else(|| end.to_string()),
         seconds: None,
     });
 }

@@ -63,6 +63,8 @@ pub(super) struct PeerState {
     tunnels: Mutex<Vec<(u64, Tunnel)>>,
     /// What they have carried.
     meter: Mutex<Meter>,
+    /// Why its last association was refused.
+    last_refusal: Mutex<String>,
     /// The file does not name the peer any more.
     is_removed: watch::Sender<bool>,
 }
@@ -219,13 +221,17 @@ impl State {
             tunnel.association().abort(REVOKED);
             return None;
         }
+        for (known, tunnel) in &*tunnels {
+            locked(&peer.meter).count(*known, tunnel);
+        }
         if let Some(reason) = peer.exhausted(now()) {
             tunnel.association().abort(&reason);
             return None;
         }
         let number = 1 + self.last_number.fetch_add(1, Ordering::Relaxed);
         if tunnels.len() >= MAX_TUNNELS {
-            let (_, oldest) = tunnels.remove(0);
+            let (known, oldest) = tunnels.remove(0);
+            locked(&peer.meter).forget(known);
             oldest
                 .association()
                 .abort("replaced by a newer tunnel of the same key");
@@ -290,6 +296,7 @@ impl PeerState {
             classes: classes.clone(),
             tunnels: Mutex::default(),
             meter: Mutex::new(Meter::new(*usage.unwrap_or(&unused))),
+            last_refusal: Mutex::default(),
             is_removed: watch::Sender::new(false),
         }
     }
@@ -383,7 +390,7 @@ impl PeerState {
         let ended = tunnels.extract_if(.., |(known, _)| *known == number).last();
         let mut meter = locked(&self.meter);
         if let Some((_, tunnel)) = ended {
-            meter.look(number, &tunnel);
+            meter.count(number, &tunnel);
         }
         meter.forget(number);
         drop(meter);
@@ -399,13 +406,10 @@ impl PeerState {
 
     /// Counts what its tunnels have carried, and ends them if that is more than its quota.
     pub(super) fn enforce_quota(&self, now: DateTime<Utc>) {
-        if self.config().quota.is_none() {
-            return;
-        }
-        // While it is locked, no tunnel leaves, whose packets would count twice.
+        // A tunnel that is removed meanwhile, and counted then, would be counted twice.
         let tunnels = self.locked_tunnels();
         for (number, tunnel) in &*tunnels {
-            locked(&self.meter).look(*number, tunnel);
+            locked(&self.meter).count(*number, tunnel);
         }
         if let Some(reason) = self.exhausted(now) {
             for (_, tunnel) in &*tunnels {
@@ -418,6 +422,12 @@ impl PeerState {
     pub(super) fn exhausted(&self, now: DateTime<Utc>) -> Option<String> {
         let quota = self.config().quota?;
         locked(&self.meter).exhausted(quota, now)
+    }
+
+    /// Notes why an association was refused; whether the one before was refused for the same reason.
+    pub(super) fn was_refused(&self, reason: &str) -> bool {
+        let before = std::mem::replace(&mut *locked(&self.last_refusal), reason.to_owned());
+        before == reason
     }
 
     fn locked_tunnels(&self) -> MutexGuard<'_, Vec<(u64, Tunnel)>> {

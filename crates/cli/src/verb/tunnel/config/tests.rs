@@ -214,7 +214,7 @@ fn peers_that_do_not_fit_are_refused() {
         (
             format!("{server}AllowedIPs = ::/0\n"),
             "t.conf:6: AllowedIPs: ",
-            "Allow and Forward",
+            "Allow, Quota and Forward",
         ),
         (
             format!("{listening}Socks = 1080\n{rest}"),
