@@ -48,7 +48,7 @@ pub struct EndpointConfig {
     /// [`EndpointConfig::max_associations`]. While half of it is in use, no receive buffer grows. Default 1 GiB.
     pub receive_memory: u64,
     /// Memory for messages in the send buffers of all associations, in bytes. While half of it is in use, no send buffer that sizes
-    /// itself grows; what is in a buffer stays. Fixed sizes are not affected. Default 1 GiB.
+    /// itself grows, except for a single message that is longer; what is in a buffer stays. Fixed sizes are not affected. Default 1 GiB.
     pub send_memory: u64,
     /// Leaves the checksum to the driver: sent packets have a checksum of zero, and that of received packets is not verified. The
     /// driver writes and verifies CRC32c, as network cards do, or its network cannot damage packets. Default false.
@@ -117,7 +117,7 @@ pub struct AssociationConfig {
     /// Local SCTP port when connecting; `None` selects a free random one. Default `None`.
     pub local_sctp_port: Option<u16>,
     /// Send buffer in bytes of messages, which are held until acknowledged. Default 4 MiB. [`BufferSize::AUTO`] has room for what
-    /// the paths have in flight and one more window of each.
+    /// is held and for what all paths send in two of the longest round trips.
     pub send_buffer: BufferSize,
     /// Receive buffer in bytes of messages, which are held until the application receives them. Default 4 MiB.
     /// [`BufferSize::AUTO`] has room for twice what the application receives in the longest round-trip time. The first a_rwnd has the initial size, or

@@ -8,7 +8,7 @@
 //! what a faster peer sends until the larger window reaches it.
 //!
 //! ```text
-//! round  = longest smoothed round-trip time of the active paths, at least 10 ms, with several of them 150 ms
+//! round  = longest smoothed round-trip time of the active paths, 10 ms to 2 s, with several of them at least 150 ms
 //! growth = 2 × (readable − readable in the round before), at most readable, 0 if it has not grown
 //! size   = max(size, 2 × (readable + growth)), within the range
 //! ```
@@ -36,6 +36,9 @@ const SHORTEST_ROUND: Duration = Duration::from_millis(10);
 
 /// Shortest round with several paths, of which one may fail.
 const SHORTEST_OF_SEVERAL: Duration = Duration::from_millis(150);
+
+/// Longest round. Round-trip times come from heartbeats here, which a peer may answer late to get a large buffer.
+const LONGEST_ROUND: Duration = Duration::from_secs(2);
 
 /// What may be unread of a buffer whose application keeps up: one part of this many.
 const KEEPS_UP: u64 = 8;
@@ -136,5 +139,5 @@ fn longest_round(paths: &[PathFacts]) -> Option<Duration> {
     } else {
         SHORTEST_ROUND
     };
-    Some(longest.max(shortest))
+    Some(longest.clamp(shortest, LONGEST_ROUND))
 }

@@ -182,6 +182,8 @@ impl Endpoint {
     pub fn association_mut(&mut self, id: AssociationId) -> Option<AssociationMut<'_>> {
         let slot = self.slots.get_mut(&id)?;
         let index = &mut self.index;
+        let scarce = index.limits.is_send_memory_scarce();
+        slot.association.transfer.sender.note_scarcity(scarce);
         Some(AssociationMut { slot, index })
     }
 

@@ -194,7 +194,7 @@ fn was_rescheduled(plan: &TransmitPlan, transfer: &Transfer) -> bool {
 /// Appends further data packets while they are for the same path and of equal length.
 ///
 /// Path schedulers decide for each packet, and many would select the other path as soon as this one has a packet more. New data stays
-/// on the path of its batch for as long as that takes little of a round trip.
+/// on the path of the new data before it for as long as that takes little of a round trip.
 fn more_for_the_same_path(
     association: &mut Association,
     first_plan: &TransmitPlan,
@@ -217,6 +217,7 @@ fn more_for_the_same_path(
         };
         let batch = (segment + size + segment) as u64;
         if plan.path != first_plan.path
+            && first_plan.is_next_data()
             && plan.is_next_data()
             && association.transfer.continues_batch(first_plan.path, batch)
         {

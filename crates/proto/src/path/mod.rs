@@ -87,6 +87,8 @@ pub(crate) struct Path {
     pub(crate) sacks_doubted: Option<Instant>,
     /// Whether the application has disabled heartbeats.
     pub(crate) heartbeats_disabled: bool,
+    /// Whether a heartbeat was sent early because a receive buffer that sizes itself needs a round-trip time.
+    pub(crate) rtt_asked: bool,
     /// Preferences of both ends for it.
     pub(crate) preferred: Option<Box<Preferred>>,
     pub(crate) counters: Tally,
@@ -113,6 +115,7 @@ impl Path {
             failed_at: None,
             sacks_doubted: None,
             heartbeats_disabled: false,
+            rtt_asked: false,
             preferred: None,
             counters: Tally::default(),
         }

@@ -29,7 +29,7 @@ const SPARE_GRANT: u64 = 16 << 10;
 pub(super) struct Window {
     /// Size of the buffer: as configured, or larger while the advertised window needs more.
     capacity: u64,
-    /// Configured size.
+    /// The size that is meant: as configured, or what the buffer has grown to.
     wanted: u64,
     /// Maximum message length. Chunks that fill gaps may exceed the limits by this much, and the chunk that all others wait for by
     /// as much again.

@@ -17,6 +17,7 @@ impl Sender {
             Some(range) => range.clamp(self.send_used()),
         };
         (self.buffer.size, self.buffer.max) = (bytes, size.max());
+        self.buffer.longest = 0;
     }
 
     /// Sizes the buffer for paths that send `windows` bytes together in the longest of their round trips.
@@ -54,9 +55,9 @@ impl Sender {
     /// room for two of them.
     #[cold]
     pub(super) fn grow_for(&mut self, length: u64) {
-        let longest = u32::try_from(length).unwrap_or(u32::MAX);
-        if self.buffer.size < self.buffer.max && longest > self.buffer.longest {
-            self.buffer.longest = longest;
+        if self.buffer.size < self.buffer.max {
+            let longest = u32::try_from(length).unwrap_or(u32::MAX);
+            self.buffer.longest = self.buffer.longest.max(longest);
             // A message that is longer than the smallest buffer has to be sent even then.
             let room = if self.buffer.scarce {
                 length

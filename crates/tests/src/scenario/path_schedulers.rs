@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use anabranch_netsim::LinkConfig;
-use anabranch_netsim::link::QueueConfig;
+use anabranch_netsim::link::{Loss, QueueConfig};
+use anabranch_netsim::{LinkConfig, Probability};
 use anabranch_policy::PolicyRecipe;
 use anabranch_proto::BufferSize;
 use anabranch_sim::app::Streams;
@@ -184,4 +184,26 @@ fn capacity_scheduler_loses_less_with_a_tiny_queue() {
         "{capacity_again} and {careless_again}"
     );
     assert!(capacity >= default, "{capacity} and {default}");
+}
+
+/// A batch that begins with a retransmission on another path ends with it: other paths stand by.
+#[test]
+fn new_data_does_not_follow_a_retransmission_to_another_path() {
+    let policies = recipe(&[
+        ("path-scheduler", "primary"),
+        ("rtx-policy", "alternate"),
+        ("cc", "fixed"),
+        ("cc.cwnd", "100000"),
+        ("burst", "unlimited"),
+    ]);
+    let lossy = LinkConfig::new(mbit(100), ms(10)).loss(Loss::Bernoulli(Probability::of(0.01)));
+    let mut pair = Pair::paths([lossy, LinkConfig::new(mbit(100), ms(10))])
+        .policies(policies)
+        .scenario(|scenario| scenario.segments(16))
+        .connected();
+    pair.run_for(secs(3));
+    pair.alice().send_messages(3_000, 1_100, Streams::one(0));
+    pair.deliver_all(secs(20));
+    assert!(retransmitted(&mut pair) > 0);
+    assert_eq!(carried(&mut pair)[1], 0);
 }

@@ -1,5 +1,6 @@
 //! Tests of the limits of an endpoint: which associations and data are refused when slots or memory run out.
 
+use anabranch_policy::BufferSize;
 use anabranch_wire::OutboundSack;
 
 use super::*;
@@ -161,10 +162,17 @@ fn associations_of_one_source_prefix_are_limited() {
 
 /// Sends 900 kB to each of three peers, of which the first acknowledges the first chunk. Returns the size of its send buffer then.
 fn send_buffer_after_a_sack(send_memory: u64) -> u64 {
-    let mut endpoint = limited(EndpointConfig {
+    let accepted = AssociationConfig {
+        send_buffer: BufferSize::AUTO,
+        ..config()
+    };
+    let limits = EndpointConfig {
+        local: vec![here()],
+        accept: Some(accepted),
         send_memory,
         ..EndpointConfig::default()
-    });
+    };
+    let mut endpoint = Endpoint::new(limits, Seed(1));
     let tags = [10, 11, 12].map(|number| peer_with_undeliverable_messages(&mut endpoint, number, 0));
     let ids: Vec<_> = endpoint.associations().map(Association::id).collect();
     for id in &ids {

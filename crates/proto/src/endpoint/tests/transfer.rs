@@ -200,7 +200,7 @@ fn undelivered_fragments_reduce_the_window() {
         ..DATA
     };
     let replies = deliver(&mut endpoint, START, peer(2), tag, &beginning);
-    let buffer = u32::try_from(config().longest_whole()).expect("1 MiB");
+    let buffer = u32::try_from(config().receive_buffer.initial()).expect("4 MiB");
     assert_eq!(sacks(&replies), [(Tsn(1), buffer - 1_000, Vec::new())]);
 }
 
