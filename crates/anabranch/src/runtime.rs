@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 #[cfg(target_os = "linux")]
@@ -19,6 +19,9 @@ use anabranch_io::{self as sockets, Egress, IcmpMessage, Incoming, Outgoing, Soc
 use anabranch_types::Instant;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+
+/// Time after which a full socket is tried again that could not be watched.
+const RETRY: Duration = Duration::from_millis(10);
 
 /// The runtime of an endpoint: that in which it was bound. Its handles may be used on other executors.
 #[derive(Clone, Debug)]
@@ -154,6 +157,11 @@ impl Ticks {
 /// # Errors
 ///
 /// As [`UdpSocket::bind`]; also if the runtime cannot watch one more descriptor.
+///
+/// # Panics
+///
+/// Outside of a tokio runtime. The runtime needs I/O and timers (`enable_all`), without which this or `poll_writable` panics. The
+/// socket itself may be polled anywhere.
 pub fn udp_socket(local: SocketAddr) -> io::Result<Arc<dyn Socket>> {
     Ok(Arc::new(Watched::new(UdpSocket::bind(local)?)?))
 }
@@ -164,6 +172,11 @@ pub fn udp_socket(local: SocketAddr) -> io::Result<Arc<dyn Socket>> {
 /// # Errors
 ///
 /// As [`RawSocket::bind_port`]; also if the runtime cannot watch one more descriptor.
+///
+/// # Panics
+///
+/// Outside of a tokio runtime. The runtime needs I/O and timers (`enable_all`), without which this or `poll_writable` panics. The
+/// socket itself may be polled anywhere.
 #[cfg(target_os = "linux")]
 pub fn raw_socket(local: IpAddr, sctp_port: u16) -> io::Result<Arc<dyn Socket>> {
     Ok(Arc::new(Watched::new(RawSocket::bind_port(local, sctp_port)?)?))
@@ -175,6 +188,11 @@ pub fn raw_socket(local: IpAddr, sctp_port: u16) -> io::Result<Arc<dyn Socket>> 
 /// # Errors
 ///
 /// As [`UdpSocket::bind_to_uplink`]; also if the runtime cannot watch one more descriptor.
+///
+/// # Panics
+///
+/// Outside of a tokio runtime. The runtime needs I/O and timers (`enable_all`), without which this or `poll_writable` panics. The
+/// socket itself may be polled anywhere.
 pub fn uplink_socket(local: SocketAddr, remotes: &[SocketAddr]) -> io::Result<(Arc<dyn Socket>, Egress)> {
     let (socket, egress) = UdpSocket::bind_to_uplink(local, remotes)?;
     Ok((Arc::new(Watched::new(socket)?), egress))
@@ -226,9 +244,11 @@ impl InterfaceChanges {
 /// Whether it is writable is only watched while it is full: otherwise each packet that has left would wake the runtime.
 #[derive(Debug)]
 pub(crate) struct Watched<T> {
+    home: Home,
     transport: T,
     readable: Arc<Descriptor>,
-    writable: Mutex<Option<Descriptor>>,
+    /// `None` unless a task waits for space.
+    writable: Mutex<Option<Waiting>>,
     errors: Mutex<ErrorWatch>,
 }
 
@@ -245,18 +265,60 @@ fn watch(transport: &impl Transport, interest: Interest) -> io::Result<Descripto
     AsyncFd::with_interest(descriptor, interest)
 }
 
+/// A task that waits until a full socket has space.
+#[derive(Debug)]
+struct Waiting {
+    space: Space,
+    task: Waker,
+}
+
+/// How the task learns of it.
+#[derive(Debug)]
+enum Space {
+    Watched(Descriptor),
+    /// No descriptor was free, or the runtime could not watch it. The socket is tried again after a pause.
+    Tried(Pin<Box<tokio::time::Sleep>>),
+}
+
+impl Space {
+    fn of(transport: &impl Transport) -> Self {
+        watch(transport, Interest::WRITABLE).map_or_else(
+            |_| Self::Tried(Box::pin(tokio::time::sleep(RETRY))),
+            Self::Watched,
+        )
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Watched(descriptor) => descriptor
+                .poll_write_ready(cx)
+                .map(|watched| watched.map(drop).map_err(ended)),
+            Self::Tried(pause) => pause.as_mut().poll(cx).map(Ok),
+        }
+    }
+}
+
 impl<T: Transport> Watched<T> {
     /// # Errors
     ///
     /// The runtime cannot watch one more descriptor.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
     pub(crate) fn new(transport: T) -> io::Result<Self> {
         let readable = Arc::new(watch(&transport, Interest::READABLE | Interest::ERROR)?);
         Ok(Self {
+            home: Home::current(),
             transport,
             errors: Mutex::new(ErrorWatch::of(&readable)),
             readable,
             writable: Mutex::new(None),
         })
+    }
+
+    fn writable(&self) -> MutexGuard<'_, Option<Waiting>> {
+        self.writable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn errors(&self) -> MutexGuard<'_, ErrorWatch> {
@@ -331,28 +393,30 @@ impl<T: Transport> Socket for Watched<T> {
     }
 
     fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
-        self.transport.try_send(outgoing)
+        let sent = self.transport.try_send(outgoing);
+        let is_full = matches!(&sent, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+        let waiting = (!is_full).then(|| self.writable().take()).flatten();
+        if let Some(waiting) = waiting {
+            // It may be another task than this one, and nothing else would tell it of the space any more.
+            waiting.task.wake();
+        }
+        sent
     }
 
     /// Each time that the socket is full, another descriptor is watched: after an ICMP message, tokio reports one as writable for
     /// ever.
     fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut writable = self.writable.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(descriptor) = writable
-            .take()
-            .or_else(|| watch(&self.transport, Interest::WRITABLE).ok())
-        else {
-            // There is no free descriptor, so the driver tries again until the socket takes something.
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
+        let mut writable = self.writable();
+        let mut space = match writable.take() {
+            Some(waiting) => waiting.space,
+            None => self.home.within(|| Space::of(&self.transport)),
         };
-        match descriptor.poll_write_ready(cx) {
-            Poll::Ready(watched) => Poll::Ready(watched.map(drop).map_err(ended)),
-            Poll::Pending => {
-                *writable = Some(descriptor);
-                Poll::Pending
-            }
+        let polled = space.poll(cx);
+        if polled.is_pending() {
+            let task = cx.waker().clone();
+            *writable = Some(Waiting { space, task });
         }
+        polled
     }
 
     fn poll_receive(&self, cx: &mut Context<'_>, incoming: &mut [Incoming]) -> Poll<io::Result<usize>> {
@@ -397,6 +461,7 @@ mod tests {
     use std::future::poll_fn;
     use std::os::fd::BorrowedFd;
     use std::os::unix::net::UnixDatagram;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     use anabranch_types::{Ecn, PathAddr};
 
@@ -424,13 +489,79 @@ mod tests {
         }
     }
 
+    /// A socket that is connected to itself alone, so that its port is closed to all others.
+    #[cfg(target_os = "linux")]
+    fn closed_port() -> std::net::UdpSocket {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(socket.local_addr().unwrap()).unwrap();
+        socket
+    }
+
+    /// Receives until `last` arrives; returns the bytes of all datagrams.
+    #[cfg(target_os = "linux")]
+    async fn received_up_to(last: u8, socket: &Arc<dyn Socket>) -> Vec<u8> {
+        let (mut bytes, mut incoming) = (Vec::new(), vec![Incoming::new(); 4]);
+        while !bytes.contains(&last) {
+            let count = poll_fn(|cx| socket.poll_receive(cx, &mut incoming))
+                .await
+                .unwrap();
+            let batches = incoming[..count].iter();
+            bytes.extend(batches.flat_map(|batch| batch.bytes()));
+        }
+        bytes
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn icmp_message_between_datagrams_keeps_none_of_them_back() {
+        let [here, there] = [0, 1].map(|_| udp_socket(([127, 0, 0, 1], 0).into()).unwrap());
+        let send = |number| there.try_send(&outgoing(here.local_addr(), &[number])).unwrap();
+        let closed = closed_port();
+        let nobody = closed.local_addr().unwrap();
+        let is_kept = poll_fn(|cx| Poll::Ready(here.poll_icmp(cx).is_pending())).await;
+        assert!(is_kept);
+        for _ in 0..3 {
+            send(0);
+            here.try_send(&outgoing(nobody, b"anybody?")).unwrap();
+            send(1);
+            assert_eq!(received_up_to(1, &here).await, [0, 1]);
+            let message = poll_fn(|cx| here.poll_icmp(cx)).await;
+            assert_eq!(message.destination, nobody);
+            send(2);
+            assert_eq!(received_up_to(2, &here).await, [2]);
+        }
+    }
+
     /// A socket with a buffer that stays full until it is read from.
     #[derive(Debug)]
-    struct Pipe(UnixDatagram);
+    struct Pipe {
+        socket: UnixDatagram,
+        /// A descriptor that cannot be watched, to be shown in place of the socket.
+        unwatchable: std::fs::File,
+        is_watchable: AtomicBool,
+    }
+
+    impl Pipe {
+        /// The socket, and the other end that empties it.
+        fn new() -> (Watched<Self>, UnixDatagram) {
+            let (socket, far) = UnixDatagram::pair().unwrap();
+            socket.set_nonblocking(true).unwrap();
+            far.set_nonblocking(true).unwrap();
+            let near = Self {
+                socket,
+                unwatchable: std::fs::File::open(std::env::current_exe().unwrap()).unwrap(),
+                is_watchable: AtomicBool::new(true),
+            };
+            (Watched::new(near).unwrap(), far)
+        }
+    }
 
     impl AsFd for Pipe {
         fn as_fd(&self) -> BorrowedFd<'_> {
-            self.0.as_fd()
+            match self.is_watchable.load(Ordering::Relaxed) {
+                true => self.socket.as_fd(),
+                false => self.unwatchable.as_fd(),
+            }
         }
     }
 
@@ -444,7 +575,7 @@ mod tests {
         }
 
         fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
-            self.0.send(outgoing.bytes).map(drop)
+            self.socket.send(outgoing.bytes).map(drop)
         }
 
         fn try_receive(&self, _incoming: &mut [Incoming]) -> io::Result<usize> {
@@ -452,20 +583,78 @@ mod tests {
         }
     }
 
+    /// A task that counts how often it is woken.
+    #[derive(Debug, Default)]
+    struct Task(AtomicUsize);
+
+    impl std::task::Wake for Task {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    const PACKET: [u8; 1_000] = [0; 1_000];
+
+    fn fill(socket: &Watched<Pipe>) {
+        while socket.try_send(&outgoing(socket.local_addr(), &PACKET)).is_ok() {}
+    }
+
+    fn empty(far: &UnixDatagram) {
+        while far.recv(&mut [0; PACKET.len()]).is_ok() {}
+    }
+
     #[tokio::test]
     async fn full_socket_becomes_writable_each_time_that_it_is_emptied() {
-        let (near, far) = UnixDatagram::pair().unwrap();
-        near.set_nonblocking(true).unwrap();
-        far.set_nonblocking(true).unwrap();
-        let socket = Watched::new(Pipe(near)).unwrap();
-        let packet = outgoing(socket.local_addr(), &[0; 1_000]);
+        let (socket, far) = Pipe::new();
         for _ in 0..3 {
-            while socket.try_send(&packet).is_ok() {}
+            fill(&socket);
             let is_full = poll_fn(|cx| Poll::Ready(socket.poll_writable(cx).is_pending())).await;
             assert!(is_full);
-            while far.recv(&mut [0; 1_000]).is_ok() {}
+            empty(&far);
             poll_fn(|cx| socket.poll_writable(cx)).await.unwrap();
-            assert!(socket.try_send(&packet).is_ok());
+            let sent = socket.try_send(&outgoing(socket.local_addr(), &PACKET));
+            assert!(sent.is_ok());
         }
+    }
+
+    #[test]
+    fn socket_is_not_watched_any_more_when_it_took_a_packet_again_and_its_task_knows() {
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_all().build().unwrap();
+        let (socket, far) = runtime.block_on(async { Pipe::new() });
+        let task = Arc::new(Task::default());
+        let waker = Waker::from(Arc::clone(&task));
+        for times in 1..=3 {
+            fill(&socket);
+            // Outside of the runtime, too.
+            assert!(
+                socket
+                    .poll_writable(&mut Context::from_waker(&waker))
+                    .is_pending()
+            );
+            assert!(socket.try_send(&outgoing(socket.local_addr(), &PACKET)).is_err());
+            assert!(socket.writable().is_some());
+            empty(&far);
+            assert!(socket.try_send(&outgoing(socket.local_addr(), &PACKET)).is_ok());
+            assert!(socket.writable().is_none());
+            assert_eq!(task.0.load(Ordering::Relaxed), times);
+        }
+    }
+
+    #[tokio::test]
+    async fn full_socket_that_cannot_be_watched_is_tried_again_after_a_pause() {
+        let (socket, _far) = Pipe::new();
+        socket.transport.is_watchable.store(false, Ordering::Relaxed);
+        fill(&socket);
+        let task = Arc::new(Task::default());
+        let waker = Waker::from(Arc::clone(&task));
+        assert!(
+            socket
+                .poll_writable(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        assert_eq!(task.0.load(Ordering::Relaxed), 0);
+        poll_fn(|cx| socket.poll_writable(cx)).await.unwrap();
+        assert!(socket.writable().is_none());
     }
 }
