@@ -1,7 +1,7 @@
 //! Benchmark `loopback`: throughput of two processes over UDP. Ours, QUIC, usrsctp and bare UDP alternate within one run.
 //!
-//! Each end of ours and of QUIC has one thread, on a core of its own. Rates are the receiver's, from its first message to its last in wall
-//! time; CPU time is that of both ends. On a machine with other load, only ratios are meaningful.
+//! Each end of ours and of QUIC has one thread, on a logical processor of its own. Rates are the receiver's, from its first message to its
+//! last in wall time; CPU time is that of both ends. On a machine with other load, only ratios are meaningful.
 //!
 //! `--only TEXT` measures the rows whose name has the text, `--sizes` compares sizes of packets instead.
 
@@ -96,6 +96,9 @@ fn main() -> Result<(), Failure> {
                  --only TEXT  of the rows whose name has this text\n  \
                  --sizes      of packets with UDP payloads of 1,280 to 9,000 bytes, alone";
     let arguments = arguments.of(words.into_iter(), about);
+    if !process::are_pinned() {
+        eprintln!("loopback: the ends have no logical processors of their own, so results may be far apart");
+    }
     if compares_sizes {
         sizes(&arguments)?.print(arguments.json);
         return Ok(());

@@ -70,36 +70,41 @@ impl Server {
 
 /// Runs `work` and all its tasks on this thread, so that the thread's CPU time is theirs.
 ///
-/// Each process has a core of its own. Otherwise the scheduler of the system puts both on one core at times, and a measurement has
-/// one of two results that are far apart.
+/// Each process has a logical processor of its own, where that is possible. Otherwise the scheduler of the system puts both on one at
+/// times, and a measurement has one of two results that are far apart. Two logical processors may still share a core.
 pub(crate) fn on_this_thread<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let _own_core = cores::take(usize::from(std::env::args().any(|word| word == SERVE)));
+    let _own = processors::take(usize::from(std::env::args().any(|word| word == SERVE)));
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     runtime.enable_all().build()?.block_on(work)
 }
 
+/// Whether each process can have a logical processor of its own.
+pub(crate) fn are_pinned() -> bool {
+    (0..2).all(|number| processors::take(number).is_some())
+}
+
 #[cfg(target_os = "linux")]
-mod cores {
+mod processors {
     use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
     use nix::unistd::Pid;
 
     /// The thread of the caller.
     const THIS: Pid = Pid::from_raw(0);
 
-    /// Gives the thread its former cores again when this is dropped, so that processes that it starts have them.
-    pub(super) struct OwnCore(CpuSet);
+    /// Gives the thread its former processors again when this is dropped, so that processes that it starts have them.
+    pub(super) struct Own(CpuSet);
 
-    /// Takes the core of this number among those that the thread may use, if there is one.
-    pub(super) fn take(number: usize) -> Option<OwnCore> {
+    /// Takes the logical processor of this number among those that the thread may use, if there is one.
+    pub(super) fn take(number: usize) -> Option<Own> {
         let all = sched_getaffinity(THIS).ok()?;
-        let mut usable = (0..CpuSet::count()).filter(|core| all.is_set(*core).unwrap_or(false));
+        let mut usable = (0..CpuSet::count()).filter(|processor| all.is_set(*processor).unwrap_or(false));
         let mut one = CpuSet::new();
         one.set(usable.nth(number)?).ok()?;
         sched_setaffinity(THIS, &one).ok()?;
-        Some(OwnCore(all))
+        Some(Own(all))
     }
 
-    impl Drop for OwnCore {
+    impl Drop for Own {
         fn drop(&mut self) {
             // Only the processes that are started from now on would notice.
             let _ = sched_setaffinity(THIS, &self.0);
@@ -108,9 +113,11 @@ mod cores {
 }
 
 #[cfg(not(target_os = "linux"))]
-mod cores {
+mod processors {
     /// There is no such choice.
-    pub(super) fn take(_number: usize) {}
+    pub(super) fn take(_number: usize) -> Option<()> {
+        None
+    }
 }
 
 /// Work done: bytes of messages, and seconds of wall and CPU time.
