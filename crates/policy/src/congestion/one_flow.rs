@@ -1,8 +1,7 @@
 //! One flow of several paths. How do paths that share a bottleneck share one cwnd?
 //!
-//! Source: ours, after RFC 8699 (coupled congestion control for RTP media) and S. Islam et al., "ctrlTCP: Reducing Latency through
-//! Coupled, Heterogeneous Multi-Flow TCP Congestion Control", INFOCOM workshops 2018: flows that share a bottleneck are controlled
-//! as one.
+//! Source: ours, after RFC 8699 (coupled congestion control for RTP media) and ctrlTCP of S. Islam et al., INFOCOM workshops 2018: flows
+//! that share a bottleneck are controlled as one.
 //!
 //! Idea: a group is one flow of the algorithm for single paths, with one state. Each path holds a share of its cwnd. What is acknowledged
 //! on any path is acknowledged for the flow, and losses of all paths within a round trip are one loss event.

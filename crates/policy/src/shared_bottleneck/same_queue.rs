@@ -1,8 +1,7 @@
 //! Shared bottlenecks found by one queue: paths whose round-trip times rise and fall together, by the same amount.
 //!
-//! Source: ours, after RFC 8382 and S. Ferlin et al., "Revisiting Congestion Control for Multipath TCP with Shared Bottleneck
-//! Detection", INFOCOM 2016 (mean delays of an interval); S. Hassayoun et al., "Dynamic Window Coupling for Multipath Congestion
-//! Control", ICNP 2011 (losses and delays of two paths at the same time).
+//! Source: ours, after RFC 8382, MPTCP-SBD of S. Ferlin et al., INFOCOM 2016 (mean delays of an interval), and Dynamic Window Coupling of
+//! S. Hassayoun et al., ICNP 2011 (losses and delays of two paths at the same time).
 //!
 //! Idea: packets of two paths that wait in the same queue wait equally long. So the difference of their round-trip times is that of
 //! their propagation delays, and does not vary, however much both vary. Two queues differ, or will once one path reduces its cwnd alone.
