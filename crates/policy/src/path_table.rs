@@ -27,11 +27,12 @@ impl<T> PathTable<T> {
         self.slots[path.index()] = Some(value);
     }
 
-    /// Removes the value of a path that is removed.
-    pub(crate) fn remove(&mut self, path: PathId) {
-        self.clear(path);
+    /// Removes the value of a path that is removed, and returns it.
+    pub(crate) fn remove(&mut self, path: PathId) -> Option<T> {
+        let value = self.slots.get_mut(path.index()).and_then(Option::take);
         let last = self.slots.iter().rposition(Option::is_some);
         self.resize(last.map_or(0, |last| last + 1));
+        value
     }
 
     /// Removes the value of `path` and keeps its memory for another one.

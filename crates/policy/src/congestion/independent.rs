@@ -4,6 +4,7 @@
 //! It also decides, once for all algorithms, whether a cwnd may grow at all: the chosen [`Growth`] must allow
 //! it, the path must not be in fast recovery, and the cwnd must have been fully used (RFC 9260 §7.2.1).
 
+use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
@@ -100,6 +101,14 @@ pub struct Independent<A: SinglePath> {
     flows: Flows<A>,
 }
 
+/// Shares that move from one flow to another.
+struct Move {
+    from: PathId,
+    to: PathId,
+    members: usize,
+    bytes: u64,
+}
+
 /// What controls one path.
 #[derive(Debug)]
 enum Control<S> {
@@ -153,6 +162,50 @@ impl<A: SinglePath> Independent<A> {
         }
     }
 
+    /// Shares whose flow has another leader now move to that of it. Those that move from one flow to one other move together.
+    fn move_shares(&mut self, paths: &[PathFacts]) {
+        let mut moves: Vec<Move> = Vec::new();
+        for path in paths {
+            let (Some(share), Some(to)) = (self.share(path.id), self.flow_of(path, paths)) else {
+                continue;
+            };
+            let (from, bytes) = (share.leader(), share.cwnd());
+            match moves
+                .iter_mut()
+                .find(|other| (other.from, other.to) == (from, to))
+            {
+                Some(known) => {
+                    known.members += 1;
+                    known.bytes += bytes;
+                }
+                None if from == to => {}
+                None => moves.push(Move {
+                    from,
+                    to,
+                    members: 1,
+                    bytes,
+                }),
+            }
+        }
+        // All leave before any arrives: the leader of one flow may have led another one before.
+        let part = |flows: &mut Flows<A>, moved: &Move| flows.part(moved.from, moved.members, moved.bytes);
+        let parts: Vec<_> = moves.iter().map(|moved| part(&mut self.flows, moved)).collect();
+        for path in paths {
+            let leader = self.flow_of(path, paths);
+            if let (Some(leader), Some(Control::Shares(share))) = (leader, self.paths.of_mut(path.id)) {
+                share.follow(leader);
+            }
+        }
+        for (moved, part) in moves.iter().zip(parts) {
+            if let Some(part) = part {
+                self.flows.merge(moved.to, part);
+            }
+        }
+        for moved in moves {
+            self.cut_excess(moved.to, paths);
+        }
+    }
+
     fn join(&mut self, path: PathId, leader: PathId) {
         if let Some(Control::Alone(state)) = self.paths.of(path) {
             let share = self.flows.join(leader, state);
@@ -181,21 +234,17 @@ impl<A: SinglePath> CongestionControl for Independent<A> {
 
     fn on_bottlenecks(&mut self, paths: &[PathFacts]) {
         for path in paths {
-            let leader = self.flow_of(path, paths);
-            if self
-                .share(path.id)
-                .is_some_and(|share| Some(share.leader()) != leader)
-            {
+            if self.flow_of(path, paths).is_none() {
                 self.leave(path.id);
             }
         }
+        self.move_shares(paths);
         for path in paths {
             if let Some(leader) = self.flow_of(path, paths)
                 && self.state_mut(path.id).is_some()
             {
                 self.join(path.id, leader);
-                let excess = self.flows.excess(leader);
-                self.cut(leader, None, excess, paths);
+                self.cut_excess(leader, paths);
             }
         }
     }
@@ -288,6 +337,12 @@ impl<A: SinglePath> Independent<A> {
         if let Some((_, share)) = smallest {
             share.grow(growth);
         }
+    }
+
+    /// Takes from all shares what they exceed the cwnd of their flow by.
+    fn cut_excess(&mut self, leader: PathId, paths: &[PathFacts]) {
+        let excess = self.flows.excess(leader);
+        self.cut(leader, None, excess, paths);
     }
 
     /// Takes `bytes` of a flow from all shares but that of `except`, in proportion, so that one full chunk is left of each.

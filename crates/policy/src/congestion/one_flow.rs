@@ -13,6 +13,8 @@
 //! timeout, idleness: the share of the path is lost, and the others take it as they grow
 //! ```
 //!
+//! Shares that move to another flow together keep what they have and what is known of it: the group has another leader, no other cwnd.
+//!
 //! The path that lost pays most, so that shares differ in time: two queues that only seemed to be one differ, too.
 
 use core::time::Duration;
@@ -41,6 +43,11 @@ impl Share {
         self.cwnd
     }
 
+    /// The path is part of the flow of `leader` from now on.
+    pub(super) const fn follow(&mut self, leader: PathId) {
+        self.leader = leader;
+    }
+
     pub(super) const fn is_full(&self) -> bool {
         self.utilisation.is_full()
     }
@@ -59,8 +66,9 @@ impl Share {
 
 /// One flow.
 #[derive(Debug)]
-struct Flow<S> {
+pub(super) struct Flow<S> {
     state: S,
+    members: usize,
     /// The sum of all shares.
     granted: u64,
     cut_at: Option<Instant>,
@@ -80,19 +88,48 @@ impl<A: SinglePath> Flows<A> {
     /// Adds a path with `state` to the flow of `leader`.
     pub(super) fn join(&mut self, leader: PathId, state: &A::State) -> Share {
         let cwnd = A::cwnd(state);
-        let before = self.0.of(leader).map_or(0, |flow| flow.granted);
-        let state = A::continued(state, before.max(cwnd));
         let flow = Flow {
-            state,
-            granted: before + cwnd,
+            state: A::continued(state, cwnd),
+            members: 1,
+            granted: cwnd,
             cut_at: None,
         };
-        self.0.insert(leader, flow);
+        self.merge(leader, flow);
         Share {
             leader,
             cwnd,
             utilisation: Utilisation::default(),
         }
+    }
+
+    /// `part` is the flow of `leader` from now on, or part of it. Two flows become one with the larger cwnd of both.
+    pub(super) fn merge(&mut self, leader: PathId, part: Flow<A::State>) {
+        let Some(flow) = self.0.of_mut(leader) else {
+            self.0.insert(leader, part);
+            return;
+        };
+        flow.state = A::continued(&flow.state, flow.granted.max(part.granted));
+        flow.members += part.members;
+        flow.granted += part.granted;
+        flow.cut_at = flow.cut_at.max(part.cut_at);
+    }
+
+    /// Removes so many shares of `bytes` from the flow of `leader`. Returns the flow that they are: the same one if no other is left.
+    pub(super) fn part(&mut self, leader: PathId, members: usize, bytes: u64) -> Option<Flow<A::State>> {
+        let flow = self.0.of_mut(leader)?;
+        if members >= flow.members {
+            return self.0.remove(leader);
+        }
+        let part = Flow {
+            state: A::continued(&flow.state, bytes),
+            members,
+            granted: bytes,
+            ..*flow
+        };
+        flow.members -= members;
+        flow.granted = flow.granted.saturating_sub(bytes);
+        flow.state = A::continued(&flow.state, flow.granted);
+        Some(part)
     }
 
     /// What all shares of the flow of `leader` exceed its cwnd by.
@@ -103,15 +140,8 @@ impl<A: SinglePath> Flows<A> {
 
     /// Removes a share. Returns the state with which its path continues alone.
     pub(super) fn leave(&mut self, share: &Share) -> Option<A::State> {
-        let flow = self.0.of_mut(share.leader)?;
-        let alone = A::continued(&flow.state, share.cwnd);
-        flow.granted = flow.granted.saturating_sub(share.cwnd);
-        if flow.granted == 0 {
-            self.0.remove(share.leader);
-        } else {
-            flow.state = A::continued(&flow.state, flow.granted);
-        }
-        Some(alone)
+        let alone = self.part(share.leader, 1, share.cwnd)?;
+        Some(A::continued(&alone.state, share.cwnd))
     }
 
     /// Returns by how much a share of the flow may grow.

@@ -138,3 +138,82 @@ fn an_idle_share_goes_to_the_others() {
         cwnds(&policy, &paths)
     );
 }
+
+/// The bottlenecks of `paths` are now these.
+fn regroup(policy: &mut dyn CongestionControl, paths: &mut [PathFacts], leaders: &[u8]) {
+    for (path, leader) in paths.iter_mut().zip(leaders) {
+        path.bottleneck = Some(PathId(*leader));
+    }
+    policy.on_bottlenecks(paths);
+}
+
+#[test]
+fn when_the_leader_is_released_the_others_keep_their_shares() {
+    let mut policy = Cubic::new(CubicParameters::DEFAULT);
+    let mut paths = grouped(&mut policy, &[100, 100, 100]);
+    let before = cwnds(&policy, &paths);
+    regroup(&mut policy, &mut paths, &[0, 1, 1]);
+    assert_eq!(cwnds(&policy, &paths), before);
+    // They are one flow still.
+    policy.on_loss(&loss(1, LossCause::FastRetransmit), &paths, at(1_000));
+    let (after, others) = (cwnds(&policy, &paths), before[1] + before[2]);
+    assert!(
+        (after[1] + after[2]).abs_diff(others * 7 / 10) <= 2,
+        "{before:?} → {after:?}"
+    );
+}
+
+#[test]
+fn when_the_leader_is_removed_the_others_keep_their_shares() {
+    let mut policy = Cubic::new(CubicParameters::DEFAULT);
+    let mut paths = grouped(&mut policy, &[100, 100, 100, 100]);
+    let before = cwnds(&policy, &paths);
+    policy.remove_path(PathId(0));
+    paths.remove(0);
+    regroup(&mut policy, &mut paths, &[1, 1, 1]);
+    assert_eq!(cwnds(&policy, &paths), before[1..]);
+}
+
+#[test]
+fn a_path_of_lower_id_joins_the_flow_as_it_is() {
+    let mut policy = Cubic::new(CubicParameters::DEFAULT);
+    let mut paths = grouped(&mut policy, &[4, 100, 100]);
+    regroup(&mut policy, &mut paths, &[0, 1, 1]);
+    let before = cwnds(&policy, &paths);
+    regroup(&mut policy, &mut paths, &[0, 0, 0]);
+    let total = sum(&policy, &paths);
+    assert!(
+        total.abs_diff(before[1] + before[2]) < 3 * CHUNK,
+        "{before:?} → {total}"
+    );
+}
+
+#[test]
+fn a_group_that_parts_keeps_its_shares_and_begins_with_the_larger_when_it_is_one_again() {
+    let mut policy = Cubic::new(CubicParameters::DEFAULT);
+    let mut paths = grouped(&mut policy, &[100, 100, 100, 100]);
+    let before = cwnds(&policy, &paths);
+    regroup(&mut policy, &mut paths, &[0, 0, 2, 2]);
+    assert_eq!(cwnds(&policy, &paths), before);
+    policy.on_loss(&loss(2, LossCause::FastRetransmit), &paths, at(1_000));
+    let after = cwnds(&policy, &paths);
+    assert_eq!(after[..2], before[..2]);
+    regroup(&mut policy, &mut paths, &[0, 0, 0, 0]);
+    let total = sum(&policy, &paths);
+    let larger = (after[0] + after[1]).max(after[2] + after[3]);
+    assert!(total.abs_diff(larger) <= 4, "{after:?} → {total}");
+}
+
+#[test]
+fn a_path_that_joins_after_a_loss_does_not_make_it_two() {
+    let mut policy = Cubic::new(CubicParameters::DEFAULT);
+    let mut paths = grouped(&mut policy, &[100, 100, 4]);
+    regroup(&mut policy, &mut paths, &[0, 0, 2]);
+    policy.on_loss(&loss(0, LossCause::FastRetransmit), &paths, at(1_000));
+    regroup(&mut policy, &mut paths, &[0, 0, 0]);
+    let before = sum(&policy, &paths);
+    policy.on_loss(&loss(1, LossCause::FastRetransmit), &paths, at(1_010));
+    assert_eq!(sum(&policy, &paths), before);
+    policy.on_loss(&loss(1, LossCause::FastRetransmit), &paths, at(1_030));
+    assert!(sum(&policy, &paths) < before);
+}
