@@ -11,6 +11,7 @@
 //! loss:   the flow is cut as one path would be, once for each round trip;  the path that lost pays up to half of its share, and the
 //!         others the rest in proportion
 //! timeout, idleness: the share of the path is lost, and the others take it as they grow
+//! idleness of all:   the flow has been idle as one path would
 //! ```
 //!
 //! Shares that move to another flow together keep what they have and what is known of it: the group has another leader, no other cwnd.
@@ -72,6 +73,9 @@ pub(super) struct Flow<S> {
     /// The sum of all shares.
     granted: u64,
     cut_at: Option<Instant>,
+    acked_at: Option<Instant>,
+    /// How long a path was idle that sends again, until the next acknowledgement says whether the flow was.
+    idle: Option<Duration>,
 }
 
 /// The flows of several paths, by the path that leads each.
@@ -93,6 +97,8 @@ impl<A: SinglePath> Flows<A> {
             members: 1,
             granted: cwnd,
             cut_at: None,
+            acked_at: None,
+            idle: None,
         };
         self.merge(leader, flow);
         Share {
@@ -112,6 +118,7 @@ impl<A: SinglePath> Flows<A> {
         flow.members += part.members;
         flow.granted += part.granted;
         flow.cut_at = flow.cut_at.max(part.cut_at);
+        flow.acked_at = flow.acked_at.max(part.acked_at);
     }
 
     /// Removes so many shares of `bytes` from the flow of `leader`. Returns the flow that they are: the same one if no other is left.
@@ -155,6 +162,15 @@ impl<A: SinglePath> Flows<A> {
         let full = share.utilisation.was_full(share.cwnd, acked.ack, acked.path);
         let round_trip = acked.path.srtt.unwrap_or_default();
         let recovers = flow.cut_at.is_some_and(|cut_at| acked.now - cut_at < round_trip);
+        let since = flow
+            .acked_at
+            .map_or(Duration::ZERO, |acked_at| acked.now - acked_at);
+        if let Some(idle) = flow.idle.take() {
+            algorithm.on_idle(&mut flow.state, acked.path, idle.min(since));
+        }
+        if acked.ack.newly_acked > 0 {
+            flow.acked_at = Some(acked.now);
+        }
         let acked = acked.judged(full, recovers);
         algorithm.on_ack(&mut flow.state, &acked);
         if !full || !acked.may_grow {
@@ -207,12 +223,15 @@ impl<A: SinglePath> Flows<A> {
         }
     }
 
-    /// Halves the share of an idle path once per RTO, down to four full chunks.
+    /// Halves the share of an idle path once per RTO, down to four full chunks. The flow is idle if no other path delivers meanwhile.
     pub(super) fn on_idle(&mut self, share: &mut Share, path: &PathFacts, idle: Duration) {
         let periods = idle.as_nanos() / path.rto.as_nanos().max(1);
         let left = share.cwnd >> periods.min(63);
         let floor = share.cwnd.min(4 * quantum(path));
         self.limit(share, left.max(floor));
+        if let Some(flow) = self.0.of_mut(share.leader) {
+            flow.idle = Some(flow.idle.map_or(idle, |other| other.min(idle)));
+        }
     }
 
     /// Reduces a share to `limit`.

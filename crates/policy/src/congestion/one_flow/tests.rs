@@ -139,6 +139,20 @@ fn an_idle_share_goes_to_the_others() {
     );
 }
 
+/// All of `paths` acknowledge their whole cwnd, fully used, once in each of `rounds` round trips from `begin` on.
+fn fill(policy: &mut dyn CongestionControl, paths: &[PathFacts], begin: u64, rounds: u64) {
+    for round in 0..rounds {
+        for path in paths {
+            let cwnd = policy.cwnd(path.id);
+            policy.on_ack(
+                &sack(&[in_order(path.id.0, cwnd, cwnd)]),
+                paths,
+                at(begin + 20 * round),
+            );
+        }
+    }
+}
+
 /// The bottlenecks of `paths` are now these.
 fn regroup(policy: &mut dyn CongestionControl, paths: &mut [PathFacts], leaders: &[u8]) {
     for (path, leader) in paths.iter_mut().zip(leaders) {
@@ -216,4 +230,37 @@ fn a_path_that_joins_after_a_loss_does_not_make_it_two() {
     assert_eq!(sum(&policy, &paths), before);
     policy.on_loss(&loss(1, LossCause::FastRetransmit), &paths, at(1_030));
     assert!(sum(&policy, &paths) < before);
+}
+
+#[test]
+fn the_time_that_a_flow_is_idle_is_not_time_of_growth() {
+    let mut policy = Cubic::new(CubicParameters::DEFAULT);
+    let paths = grouped(&mut policy, &[100, 100]);
+    policy.on_loss(&loss(0, LossCause::FastRetransmit), &paths, at(1_000));
+    fill(&mut policy, &paths, 1_040, 50);
+    let before = sum(&policy, &paths);
+    // Data is sent on one path, and its acknowledgement arrives before the other carries any.
+    policy.on_idle(&paths[0], ms(60_000));
+    fill(&mut policy, &paths[..1], 62_040, 1);
+    policy.on_idle(&paths[1], ms(60_000));
+    assert!(sum(&policy, &paths) < 20 * CHUNK, "{:?}", cwnds(&policy, &paths));
+    fill(&mut policy, &paths, 62_060, 10);
+    let after = sum(&policy, &paths);
+    // It is fast back where it was, and not far beyond.
+    assert!(
+        after > before * 9 / 10 && after < before * 11 / 10,
+        "{before} → {after}"
+    );
+}
+
+#[test]
+fn an_idle_path_beside_a_busy_one_does_not_make_the_flow_idle() {
+    let mut policy = Cubic::new(CubicParameters::DEFAULT);
+    let paths = grouped(&mut policy, &[100, 100]);
+    fill(&mut policy, &paths[1..], 1_000, 3_000);
+    let before = sum(&policy, &paths);
+    policy.on_idle(&paths[0], ms(60_000));
+    fill(&mut policy, &paths, 61_000, 5);
+    let after = sum(&policy, &paths);
+    assert!(after >= before * 95 / 100, "{before} → {after}");
 }
