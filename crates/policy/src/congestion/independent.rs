@@ -269,6 +269,7 @@ impl<A: SinglePath> CongestionControl for Independent<A> {
     }
 
     fn on_loss(&mut self, loss: &LossEvent, paths: &[PathFacts], now: Instant) {
+        let others_timed_out = self.others_timed_out(loss.path);
         let (Some(control), Some(path)) = (self.paths.of_mut(loss.path), path_facts(paths, loss.path)) else {
             return;
         };
@@ -276,7 +277,10 @@ impl<A: SinglePath> CongestionControl for Independent<A> {
             Control::Alone(state) => self.algorithm.on_loss(state, loss, path),
             Control::Shares(share) => {
                 let leader = share.leader();
-                let left = self.flows.on_loss(&self.algorithm, share, loss, (path, now));
+                let at = (path, now);
+                let left = self
+                    .flows
+                    .on_loss(&self.algorithm, share, loss, at, others_timed_out);
                 self.cut(leader, Some(loss.path), left, paths);
             }
         }
@@ -323,6 +327,15 @@ impl<A: SinglePath> Independent<A> {
             Some(Control::Shares(share)) if share.leader() == leader => Some((id, share)),
             _ => None,
         })
+    }
+
+    /// Whether all other paths of the flow of `path` have delivered nothing since their timers expired.
+    fn others_timed_out(&mut self, path: PathId) -> bool {
+        let Some(leader) = self.share(path).map(Share::leader) else {
+            return false;
+        };
+        self.shares_of(leader)
+            .all(|(id, share)| id == path || share.timed_out())
     }
 
     /// Gives `growth` bytes of a flow to its smallest share that is fully used, or else to that of `path`.

@@ -12,6 +12,7 @@
 //!         others the rest in proportion
 //! timeout, idleness: the share of the path is lost, and the others take it as they grow
 //! idleness of all:   the flow has been idle as one path would
+//! timeouts of all:   the flow is cut as one path would be, once;  it returns from what is left of the shares in slow start
 //! ```
 //!
 //! Shares that move to another flow together keep what they have and what is known of it: the group has another leader, no other cwnd.
@@ -33,6 +34,8 @@ pub(super) struct Share {
     leader: PathId,
     cwnd: u64,
     utilisation: Utilisation,
+    /// A timer expired, and nothing has been acknowledged on the path since.
+    timed_out: bool,
 }
 
 impl Share {
@@ -51,6 +54,10 @@ impl Share {
 
     pub(super) const fn is_full(&self) -> bool {
         self.utilisation.is_full()
+    }
+
+    pub(super) const fn timed_out(&self) -> bool {
+        self.timed_out
     }
 
     pub(super) const fn grow(&mut self, bytes: u64) {
@@ -82,6 +89,14 @@ pub(super) struct Flow<S> {
 #[derive(Debug)]
 pub(super) struct Flows<A: SinglePath>(PathTable<Flow<A::State>>);
 
+impl<S> Flow<S> {
+    /// Whether nothing was acknowledged since the flow was cut.
+    fn is_silent(&self) -> bool {
+        self.cut_at
+            .is_some_and(|cut_at| self.acked_at.is_none_or(|acked_at| acked_at <= cut_at))
+    }
+}
+
 impl<A: SinglePath> Default for Flows<A> {
     fn default() -> Self {
         Self(PathTable::default())
@@ -105,6 +120,7 @@ impl<A: SinglePath> Flows<A> {
             leader,
             cwnd,
             utilisation: Utilisation::default(),
+            timed_out: false,
         }
     }
 
@@ -170,6 +186,7 @@ impl<A: SinglePath> Flows<A> {
         }
         if acked.ack.newly_acked > 0 {
             flow.acked_at = Some(acked.now);
+            share.timed_out = false;
         }
         let acked = acked.judged(full, recovers);
         algorithm.on_ack(&mut flow.state, &acked);
@@ -182,26 +199,34 @@ impl<A: SinglePath> Flows<A> {
         growth
     }
 
-    /// Cuts the share of the path that lost. Returns by how much those of the others are to be cut.
+    /// Cuts the share of the path that lost. Returns by how much those of the others are to be cut. `others_timed_out` says whether
+    /// none of them has delivered anything since its timer expired.
     pub(super) fn on_loss(
         &mut self,
         algorithm: &A,
         share: &mut Share,
         loss: &LossEvent,
         (path, now): (&PathFacts, Instant),
+        others_timed_out: bool,
     ) -> u64 {
         let Some(flow) = self.0.of_mut(share.leader) else {
             return 0;
         };
         let floor = quantum(path);
         let round_trip = path.srtt.unwrap_or_default();
-        let is_new = flow.cut_at.is_none_or(|cut_at| now - cut_at > round_trip);
+        let is_timeout = loss.cause == LossCause::Timeout;
+        let repeats = is_timeout && share.timed_out;
+        share.timed_out |= is_timeout;
+        // What is lost in silence was in flight at the cut, and a timeout after a timeout says nothing new (RFC 5681 §3.1).
+        let restarts = is_timeout && flow.is_silent();
+        let is_later = flow.cut_at.is_none_or(|cut_at| now - cut_at > round_trip);
+        let is_new = is_later && !repeats && !restarts;
         let mut excess = 0;
         if is_new {
             flow.cut_at = Some(now);
-            // A timeout on one path says less of the others.
+            // A timeout on one path says less of the others, unless it is the last one that delivered.
             let cause = match loss.cause {
-                LossCause::Timeout => LossCause::FastRetransmit,
+                LossCause::Timeout if !others_timed_out => LossCause::FastRetransmit,
                 cause => cause,
             };
             algorithm.on_loss(&mut flow.state, &LossEvent { cause, ..*loss }, path);
@@ -212,6 +237,9 @@ impl<A: SinglePath> Flows<A> {
             _ => share.cut(excess.min(share.cwnd / 2), floor),
         };
         flow.granted = flow.granted.saturating_sub(taken);
+        if restarts {
+            A::on_burst_limit(&mut flow.state, flow.granted);
+        }
         share.utilisation = Utilisation::default();
         excess.saturating_sub(taken)
     }

@@ -264,3 +264,48 @@ fn an_idle_path_beside_a_busy_one_does_not_make_the_flow_idle() {
     let after = sum(&policy, &paths);
     assert!(after >= before * 95 / 100, "{before} → {after}");
 }
+
+#[test]
+fn an_outage_of_all_paths_is_one_loss_event_after_which_the_flow_starts_slowly() {
+    let mut policy = Cubic::new(CubicParameters::DEFAULT);
+    let paths = grouped(&mut policy, &[100, 100]);
+    let before = sum(&policy, &paths);
+    for millis in [1_000, 2_000, 4_000, 8_000, 16_000] {
+        policy.on_loss(&loss(0, LossCause::Timeout), &paths, at(millis));
+        policy.on_loss(&loss(1, LossCause::Timeout), &paths, at(millis + 300));
+    }
+    assert_eq!(cwnds(&policy, &paths), [CHUNK, CHUNK]);
+    fill(&mut policy, &paths, 20_000, 3);
+    let early = sum(&policy, &paths);
+    assert!(early <= 16 * CHUNK, "doubled thrice: {early}");
+    fill(&mut policy, &paths, 20_060, 7);
+    let after = sum(&policy, &paths);
+    assert!(
+        after > before * 6 / 10 && after < before * 8 / 10,
+        "as after one cut: {before} → {after}"
+    );
+}
+
+#[test]
+fn when_the_only_path_that_delivers_times_out_the_flow_does() {
+    let mut policy = Cubic::new(CubicParameters::DEFAULT);
+    let paths = grouped(&mut policy, &[100, 100]);
+    let before = sum(&policy, &paths);
+    policy.on_loss(&loss(0, LossCause::Timeout), &paths, at(1_000));
+    fill(&mut policy, &paths[1..], 1_040, 1);
+    let beside = sum(&policy, &paths);
+    assert!(beside > before * 6 / 10, "{before} → {beside}");
+    // Another timeout of the path that is silent already concerns no other.
+    policy.on_loss(&loss(0, LossCause::Timeout), &paths, at(2_000));
+    assert_eq!(sum(&policy, &paths), beside);
+    for millis in [3_000, 5_000, 9_000] {
+        policy.on_loss(&loss(1, LossCause::Timeout), &paths, at(millis));
+    }
+    assert_eq!(cwnds(&policy, &paths), [CHUNK, CHUNK]);
+    fill(&mut policy, &paths[1..], 10_000, 10);
+    let after = sum(&policy, &paths);
+    assert!(
+        after > before * 4 / 10 && after < before * 6 / 10,
+        "as after two cuts: {before} → {after}"
+    );
+}
