@@ -116,7 +116,7 @@ impl PolicyRecipe {
             sack_path: SackPathChoice::RoundRobin(NoParameters),
             rtt_samples: RttSamplesChoice::OwnPath(OwnPathParameters::DEFAULT),
             loss: LossChoice::ReorderingAware(ReorderingParameters::DEFAULT),
-            shared_bottleneck: SharedBottleneckChoice::Unknown(NoParameters),
+            shared_bottleneck: SharedBottleneckChoice::NoDetection(NoParameters),
             tail_probe: TailProbeChoice::Never(NoParameters),
             retransmission: RetransmissionChoice::Fastest(NoParameters),
             failover: FailoverChoice::FastFailover(FastFailoverParameters {
@@ -164,7 +164,7 @@ impl PolicyRecipe {
             loss: LossChoice::MissCount(MissCountParameters {
                 fr_once: FastRetransmitOnce::Always,
             }),
-            shared_bottleneck: SharedBottleneckChoice::Unknown(NoParameters),
+            shared_bottleneck: SharedBottleneckChoice::NoDetection(NoParameters),
             tail_probe: TailProbeChoice::Never(NoParameters),
             retransmission: RetransmissionChoice::Alternate(NoParameters),
             failover: FailoverChoice::Rfc9260(ErrorLimits::DEFAULT),

@@ -79,10 +79,12 @@ pub trait CongestionControl: Policy {
 }
 
 /// Shared bottlenecks. Which paths share one (RFC 8382)? Their windows are to be coupled, and only theirs.
+///
+/// Where there is detection, each path has a bottleneck from the beginning: one of its own, until it is seen to be that of another path.
 pub trait SharedBottleneck: Policy {
-    /// Whether it never knows anything. Then the core does not call it.
-    fn is_never(&self) -> bool {
-        false
+    /// Whether there is detection. If not, the core calls none of the methods that follow, except [`SharedBottleneck::group`].
+    fn detects(&self) -> bool {
+        true
     }
     /// A path was removed; its id may be used again for another one.
     fn remove_path(&mut self, path: PathId);
@@ -91,8 +93,8 @@ pub trait SharedBottleneck: Policy {
     fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant) -> bool;
     /// Chunks were lost or packets marked; called as [`CongestionControl::on_loss`], and before it.
     fn on_loss(&mut self, loss: &LossEvent, paths: &[PathFacts], now: Instant);
-    /// The lowest id of the paths that share a bottleneck with `path`, which is its own if no other does; `None` if nothing is
-    /// known. Other policies see it as [`PathFacts::bottleneck`].
+    /// The lowest id of the paths that share a bottleneck with `path`: its own if no other is known to, and always for a path that
+    /// was just added. `None` without detection, for all paths. Other policies see it as [`PathFacts::bottleneck`].
     fn group(&self, path: PathId) -> Option<PathId>;
 }
 

@@ -44,7 +44,7 @@ choices! {
 choices! {
     /// Which paths share a bottleneck.
     SharedBottleneckChoice of SharedBottleneck = "shared-bottleneck", "which paths share a bottleneck, so that their windows are coupled?";
-    "none" => Unknown(NoParameters), shared_bottleneck::Unknown::new,
+    "none" => NoDetection(NoParameters), shared_bottleneck::NoDetection::new,
         "not known: `cc` and `cc.groups` alone decide", "RFC 6356";
     "same-queue" => SameQueue(NoParameters), shared_bottleneck::SameQueue::new,
         "those whose round-trip times rise and fall together, by the same amount", "ours; RFC 8382, Ferlin et al. 2016, Hassayoun et al. 2011";

@@ -217,7 +217,7 @@ impl<A: SinglePath> Flows<A> {
         let is_timeout = loss.cause == LossCause::Timeout;
         let repeats = is_timeout && share.timed_out;
         share.timed_out |= is_timeout;
-        // What is lost in silence was in flight at the cut, and a timeout after a timeout says nothing new (RFC 5681 §3.1).
+        // A timeout after a timeout says nothing new (RFC 5681 §3.1), and nor does one while nothing shows what the last cut has left.
         let restarts = is_timeout && flow.is_silent();
         let is_later = flow.cut_at.is_none_or(|cut_at| now - cut_at > round_trip);
         let is_new = is_later && !repeats && !restarts;

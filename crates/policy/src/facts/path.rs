@@ -54,7 +54,7 @@ pub struct PathFacts {
     /// Pacing rate in bytes per second; `None` unless the congestion control sets one.
     pub pacing_rate: Option<NonZeroU64>,
     /// The lowest id of the paths that share its bottleneck, its own included, as detection has found it (see
-    /// [`crate::SharedBottleneck`]); `None` if nothing is known.
+    /// [`crate::SharedBottleneck`]); `None` without detection.
     pub bottleneck: Option<PathId>,
     /// Bytes in flight: sent on this path and neither acknowledged nor declared lost.
     pub in_flight: u64,

@@ -56,6 +56,11 @@ fn groups_are_led_by_their_lowest_id_and_change_only_as_reported() {
         for path in &mut paths {
             path.sent_chunks = 1;
         }
+        let own: Vec<_> = paths
+            .iter()
+            .map(|path| policy.detects().then_some(path.id))
+            .collect();
+        assert_eq!(groups(policy, &paths), own, "each its own, if there is detection");
         for _ in 0..STEPS {
             now += ms(rng.below(300));
             let before = groups(policy, &paths);
@@ -74,6 +79,7 @@ fn groups_are_led_by_their_lowest_id_and_change_only_as_reported() {
             assert_eq!(has_changed, before != after, "{before:?} → {after:?}");
             for path in &paths {
                 let group = policy.group(path.id);
+                assert_eq!(group.is_some(), policy.detects());
                 assert!(group.is_none_or(|leader| leader <= path.id), "{after:?}");
                 assert!(
                     group.is_none_or(|leader| policy.group(leader) == group),
@@ -119,13 +125,12 @@ fn a_removed_path_leaves_its_group_and_its_id_begins_anew() {
             (path.sent_chunks, path.in_flight) = (1, 1);
         }
         together(policy, &paths, Instant::ZERO);
-        let known = policy.group(PathId(2)).is_some();
-        assert_eq!(policy.is_never(), !known);
+        let detects = policy.detects();
         policy.remove_path(PathId(0));
         // Those that remain stay together, led by the lower one.
-        assert_eq!(policy.group(PathId(2)), known.then_some(PathId(1)));
+        assert_eq!(policy.group(PathId(2)), detects.then_some(PathId(1)));
         // Another path with the id of the removed one has a bottleneck of its own.
-        assert_eq!(policy.group(PathId(0)), known.then_some(PathId(0)));
+        assert_eq!(policy.group(PathId(0)), detects.then_some(PathId(0)));
         policy.remove_path(PathId(1));
         policy.remove_path(PathId(2));
         let later = Instant::ZERO + ms(100_000);

@@ -5,7 +5,7 @@
 //! Idea: the congestion control alone decides which paths it couples.
 //!
 //! ```text
-//! nothing is known
+//! no path has a known bottleneck
 //! ```
 
 use anabranch_types::{Instant, PathId};
@@ -13,11 +13,11 @@ use anabranch_types::{Instant, PathId};
 use crate::parameters::NoParameters;
 use crate::{AckSample, LossEvent, PathFacts, Policy, SharedBottleneck};
 
-/// Nothing is known of bottlenecks.
+/// No detection: nothing is known of bottlenecks.
 #[derive(Debug, Default)]
-pub struct Unknown;
+pub struct NoDetection;
 
-impl Unknown {
+impl NoDetection {
     /// Creates the policy.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
@@ -25,15 +25,15 @@ impl Unknown {
     }
 }
 
-impl Policy for Unknown {
+impl Policy for NoDetection {
     fn name(&self) -> &'static str {
         "none"
     }
 }
 
-impl SharedBottleneck for Unknown {
-    fn is_never(&self) -> bool {
-        true
+impl SharedBottleneck for NoDetection {
+    fn detects(&self) -> bool {
+        false
     }
 
     fn remove_path(&mut self, _path: PathId) {}

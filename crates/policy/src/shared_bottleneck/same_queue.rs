@@ -152,7 +152,8 @@ impl Known {
         self.groups.of(path).copied().unwrap_or(path)
     }
 
-    /// The groups follow from the pairs: who shares a queue with a member is one. Returns whether they have changed.
+    /// The groups follow from the pairs. A path that shares a queue with a member of a group is a member of it. Returns whether the
+    /// groups have changed.
     fn regroup(&mut self) -> bool {
         let count = self.paths.len();
         let before = mem::take(&mut self.groups);

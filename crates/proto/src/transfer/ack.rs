@@ -124,7 +124,7 @@ impl Transfer {
             paths: self.sender.path_acks(),
         };
         let detection = &mut *self.policies.shared_bottleneck;
-        if !detection.is_never() && detection.on_ack(&sample, self.paths.facts(), now) {
+        if detection.detects() && detection.on_ack(&sample, self.paths.facts(), now) {
             follow_bottlenecks(&mut self.paths, &mut self.policies);
         }
         let facts = self.paths.facts();

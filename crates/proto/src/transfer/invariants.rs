@@ -45,9 +45,7 @@ impl Transfer {
         let so = (congestion.cwnd(facts.id), congestion.ssthresh(facts.id));
         assert_eq!(told, so, "window and threshold of {:?}", facts.id);
         let group = self.policies.shared_bottleneck.group(facts.id);
-        // A path that was added since the last change has none yet.
-        let is_known = facts.bottleneck.is_none_or(|leader| Some(leader) == group);
-        assert!(is_known, "bottleneck of {:?}: {group:?}", facts.id);
+        assert_eq!(facts.bottleneck, group, "bottleneck of {:?}", facts.id);
     }
 }
 

@@ -289,7 +289,7 @@ impl Transfer {
     /// Notifies the policies of a loss on one path.
     fn tell_loss(&mut self, loss: &LossEvent, now: Instant) {
         let facts = self.paths.facts();
-        if !self.policies.shared_bottleneck.is_never() {
+        if self.policies.shared_bottleneck.detects() {
             self.policies.shared_bottleneck.on_loss(loss, facts, now);
         }
         self.policies.congestion.on_loss(loss, facts, now);

@@ -20,9 +20,15 @@ impl Transfer {
         self.paths.set_reserved(reserved);
         self.apply_preferences();
         for id in self.paths.ids() {
-            self.policies.add_path(self.paths.fact(id), now);
+            self.tell_added(id, now);
         }
         self.publish_windows();
+    }
+
+    /// Notifies the policies of a new path, which has a bottleneck of its own if these are detected.
+    fn tell_added(&mut self, id: PathId, now: Instant) {
+        self.paths.fact_mut(id).bottleneck = self.policies.shared_bottleneck.group(id);
+        self.policies.add_path(self.paths.fact(id), now);
     }
 
     //= rfc5061 5.3-4, 5.3-28, 5.3-29
@@ -44,7 +50,7 @@ impl Transfer {
         facts.errors = missed;
         (0..missed).for_each(|_| path.rtt.back_off());
         self.paths.publish_rtt(id);
-        self.policies.add_path(self.paths.fact(id), now);
+        self.tell_added(id, now);
         self.publish_windows();
         self.apply_preferences();
         self.schedule_heartbeat(id, now);
@@ -59,7 +65,7 @@ impl Transfer {
         self.sender.close_path(id);
         self.policies.remove_path(id);
         self.paths.remove(id);
-        if !self.policies.shared_bottleneck.is_never() {
+        if self.policies.shared_bottleneck.detects() {
             super::follow_bottlenecks(&mut self.paths, &mut self.policies);
         }
         self.publish_windows();

@@ -4,7 +4,7 @@ use anabranch_netsim::link::{Loss, QueueConfig};
 use anabranch_netsim::{LinkChange, LinkConfig, Probability};
 use anabranch_policy::{BufferSize, PolicyRecipe};
 use anabranch_sim::tcp::{TcpApp, TcpConfig};
-use anabranch_sim::{CrossTraffic, Step};
+use anabranch_sim::{CrossTraffic, Side, Step};
 use anabranch_types::Rate;
 
 use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
@@ -110,6 +110,45 @@ fn disjoint_paths_are_used_exactly_as_without_detection() {
         pair.simulation.outcome().trace_hash
     };
     assert_eq!(trace("same-queue"), trace("none"));
+}
+
+/// A coupled congestion control couples what shares a bottleneck, and so nothing until one is found.
+#[test]
+fn disjoint_paths_are_not_coupled_at_any_time() {
+    let trace = |detection, groups| {
+        let links =
+            [20, 30].map(|rate| LinkConfig::new(mbit(rate), ms(rate)).queue(QueueConfig::Packets(80)));
+        let mut policies = recipe(detection);
+        policies.set("cc", "lia").unwrap();
+        policies.set("cc.groups", groups).unwrap();
+        let mut pair = over(links.to_vec(), detection).policies(policies).connected();
+        pair.alice().send_forever();
+        pair.run_for(secs(20));
+        pair.simulation.outcome().trace_hash
+    };
+    let apart = trace("none", "0,1");
+    assert_ne!(trace("none", "0"), apart);
+    assert_eq!(trace("same-queue", "0"), apart);
+}
+
+#[test]
+fn a_path_has_a_bottleneck_of_its_own_until_a_common_one_is_found() {
+    let link = || LinkConfig::new(mbit(10), ms(20));
+    let mut pair = over(vec![link(), link()], "same-queue")
+        .scenario(move |scenario| scenario.spare_path(link()))
+        .connected();
+    assert_eq!(groups(&mut pair), [Some(0), Some(1)]);
+    for side in Side::BOTH {
+        pair.apply(Step::Join(side, 2));
+    }
+    pair.run_until(|pair| pair.path_counts() == [3, 3], secs(3));
+    // Ids of paths across the links, which were tried and removed, may be left out.
+    let alice = pair.alice();
+    let facts = alice.association().expect("she is connected").path_facts();
+    assert_eq!(facts.len(), 3);
+    for path in facts {
+        assert_eq!(path.bottleneck, Some(path.id));
+    }
 }
 
 /// Queues of equal links fill and overflow at the same times, until one path reduces its cwnd alone.

@@ -14,7 +14,8 @@
 //! ```
 //!
 //! Members are collected again for each SACK, so that no path sees a cwnd that the same SACK has changed. Paths that
-//! carry no data, or have no RTT sample yet, stay out of the sums of the others; the latter grow alone.
+//! carry no data, or have no RTT sample yet, stay out of the sums of the others; the latter grow alone. Where bottlenecks are
+//! detected ([`PathFacts::bottleneck`]), paths of different ones are in different groups, and so is each path at the beginning.
 
 mod group;
 mod groups;

@@ -106,6 +106,22 @@ fn sums_run_inside_a_group_only() {
 }
 
 #[test]
+fn detected_bottlenecks_part_a_group() {
+    let mut fixture = Fixture::in_groups::<LinkedIncreases>("0");
+    fixture.settles_at(90);
+    for path in &mut fixture.paths {
+        path.bottleneck = Some(path.id);
+    }
+    assert_eq!(fixture.gains(), [1_452; 3], "none is known to share one");
+    let mut fixture = Fixture::in_groups::<LinkedIncreases>("0");
+    fixture.settles_at(90);
+    for (path, leader) in fixture.paths.iter_mut().zip([0, 0, 2]) {
+        path.bottleneck = Some(PathId(leader));
+    }
+    assert_eq!(fixture.gains(), [363, 363, 1_452]);
+}
+
+#[test]
 fn a_path_without_rtt_sample_is_not_in_the_sums() {
     let mut fixture = Fixture::in_groups::<LinkedIncreases>("0");
     fixture.settles_at(90);
