@@ -88,12 +88,9 @@ fn paths_through_one_bottleneck_are_one_flow_beside_tcp() {
         let coupled = share(&mut pair);
         assert_eq!(groups(&mut pair), vec![Some(0); paths as usize]);
         let separate = share(&mut beside_tcp(paths, "none"));
-        println!("{paths} paths: {coupled:.2} as one flow, {separate:.2} separately");
-        assert!(coupled < 0.7, "{paths} paths: {coupled:.2}");
-        assert!(
-            coupled + 0.1 < separate,
-            "{paths} paths: {coupled:.2}, {separate:.2}"
-        );
+        let shares = format!("{paths} paths: {coupled:.2} as one flow, {separate:.2} separately");
+        assert!(coupled < 0.7, "{shares}");
+        assert!(coupled + 0.1 < separate, "{shares}");
     }
 }
 
@@ -158,8 +155,10 @@ fn equal_disjoint_paths_carry_as_much_as_without_detection() {
         let link = || LinkConfig::new(mbit(20), ms(20)).queue(QueueConfig::Packets(67));
         let mut pair = over(vec![link(), link()], detection).connected();
         pair.alice().send_forever();
-        pair.run_for(secs(60));
-        assert_ne!(groups(&mut pair), [Some(0), Some(0)]);
+        for second in 1..=60 {
+            pair.run_for(secs(1));
+            assert_ne!(groups(&mut pair), [Some(0), Some(0)], "after {second} s");
+        }
         pair.simulation.outcome().forward.bytes
     };
     let (with, without) = (carried("same-queue"), carried("none"));
