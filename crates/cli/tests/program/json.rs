@@ -134,7 +134,7 @@ fn events_are_as_the_schema_says() {
         "demo",
         "--json",
         "--duration",
-        "300ms",
+        "1s",
         "--cut",
         "1",
         "--dashboard",
