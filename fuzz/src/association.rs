@@ -6,7 +6,9 @@
 use std::time::Duration;
 
 use anabranch_policy::PolicyRecipe;
-use anabranch_proto::{BufferSize, Association, AssociationConfig, DEFAULT_PORT, ErrorDetection, Message, Reliability};
+use anabranch_proto::{
+    Association, AssociationConfig, BufferSize, DEFAULT_PORT, ErrorDetection, Message, Reliability,
+};
 use anabranch_types::{AssociationId, Instant, PathAddr, PathId, Ppid, StreamId};
 use anabranch_wire::chunk::kind;
 use bytes::Bytes;

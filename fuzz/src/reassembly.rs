@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use anabranch_proto::{BufferSize, AssociationConfig, ReceivedMessage};
+use anabranch_proto::{AssociationConfig, BufferSize, ReceivedMessage};
 use anabranch_types::{Fsn, Instant, Mid, PathAddr, Ppid, Ssn, StreamId, Tsn, VerificationTag};
 use anabranch_wire::{Chunk, CommonHeader, Data, DataFlags, FragmentPlace, IData, Packet, PacketBuilder};
 

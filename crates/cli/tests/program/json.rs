@@ -130,15 +130,7 @@ fn events_are_as_the_schema_says() {
     assert!(is_over);
     seen.extend(events(&received));
     let mut command = anabranch();
-    command.args([
-        "demo",
-        "--json",
-        "--duration",
-        "1s",
-        "--cut",
-        "1",
-        "--dashboard",
-    ]);
+    command.args(["demo", "--json", "--duration", "1s", "--cut", "1", "--dashboard"]);
     command.args(["--path", "20Mbit,5ms", "--path", "20Mbit,10ms"]);
     seen.extend(events(&command.output().unwrap().stdout));
     let whole = schema();
