@@ -126,11 +126,11 @@ impl Host {
         for association in self.endpoint.associations() {
             let statistics = association.statistics();
             // One part of a message, at most as long as the buffer, is accepted beyond it if all else waits for that part.
-            assert!(statistics.send_buffer_used <= 2 * self.limits.send_buffer);
+            assert!(statistics.send_buffer_used <= 2 * self.limits.send_buffer.max());
             // Chunks that fill gaps may take as much again as the window, and the message that all others wait for has room of
             // its own.
             let message = self.limits.max_message as u64;
-            let limit = 2 * self.limits.receive_buffer.max(message) + message;
+            let limit = 2 * self.limits.receive_buffer.max().max(message) + message;
             assert!(
                 statistics.receive_buffer_used <= limit,
                 "{} bytes held",
