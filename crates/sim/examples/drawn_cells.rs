@@ -11,8 +11,8 @@
 //! With `buffer=auto` the buffers of all cells size themselves, and with `buffer=8MiB` they have this size.
 //!
 //! Each cell is measured for 25 s after 8 s, with SEEDS seeds. A line has the ratio to the best path alone and to the sum of all paths
-//! alone, the mean goodput over all paths and over the best one alone, and the cell: buffer, and
-//! RATE/DELAY/QUEUE/LOSS/JITTER of each path.
+//! alone. Then come the mean goodput over all paths and over the best one alone, and the cell: buffer, and RATE/DELAY/QUEUE/LOSS/JITTER
+//! of each path.
 
 use std::fmt::Write as _;
 use std::time::Duration;

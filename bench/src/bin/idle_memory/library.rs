@@ -32,6 +32,16 @@ struct End {
     _runtime: Runtime,
 }
 
+impl End {
+    const fn new(runtime: Runtime, endpoint: Endpoint, associations: Vec<Association>) -> Self {
+        Self {
+            _associations: associations,
+            _endpoint: endpoint,
+            _runtime: runtime,
+        }
+    }
+}
+
 pub(crate) fn table(arguments: &Arguments) -> Result<Table, Failure> {
     let columns = [("set_ups_per_s", 0), ("client_bytes", 0), ("server_bytes", 0)];
     let columns = columns.map(|(name, decimals)| Column { name, decimals });
@@ -87,12 +97,10 @@ fn connect(encrypts: bool, count: usize, server: SocketAddr) -> Result<(End, f64
         }
         Ok::<_, Failure>((endpoint, associations))
     })?;
-    let end = End {
-        _associations: associations,
-        _endpoint: endpoint,
-        _runtime: runtime,
-    };
-    Ok((end, watch.elapsed().as_secs_f64()))
+    Ok((
+        End::new(runtime, endpoint, associations),
+        watch.elapsed().as_secs_f64(),
+    ))
 }
 
 fn serve(
@@ -116,10 +124,8 @@ fn serve(
         }
         Ok::<_, Failure>((endpoint, associations))
     })?;
-    let end = End {
-        _associations: associations,
-        _endpoint: endpoint,
-        _runtime: runtime,
-    };
-    Ok((end, watch.elapsed().as_secs_f64()))
+    Ok((
+        End::new(runtime, endpoint, associations),
+        watch.elapsed().as_secs_f64(),
+    ))
 }

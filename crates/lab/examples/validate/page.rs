@@ -8,8 +8,8 @@ const HEAD: &str = "\
 # Validation of the simulator
 
 `make validate` generates this page: it compares the simulator with closed forms and published rules that do not come from
-it; one of them also with a correction of our own. Each law is examined in several settings. A setting *agrees* if the whole 95 % confidence interval of *measured / law* lies within
-the margin, *differs* if no value of it does, and is *undecided* otherwise. Margins were chosen before the first run: 5 % for queues, 10 % for
+it; one of them also with a correction of our own. Each law is examined in several settings. For each setting, the 95 % confidence interval of
+*measured / law* is compared with a margin. The setting *agrees* if the whole interval is within the margin, *differs* if no value of it is, and is *undecided* otherwise. Margins were chosen before the first run: 5 % for queues, 10 % for
 connections, whose laws are approximations. `cargo test -p anabranch-lab --example validate` runs all of this in a small size.
 
 Drops and queues of RED and CoDel are also compared with those of ns-3 (`crates/netsim/src/link/queue/ns3.rs`).
