@@ -94,7 +94,7 @@ setup: ## install missing Debian packages that the tests need
 .PHONY: test
 test: setup ## run all tests and doc tests
 	$(CARGO) test --workspace
-	$(CARGO) test --workspace --features anabranch/serde,anabranch/tracing --test features
+	$(CARGO) test --workspace --features anabranch/dtls,anabranch/serde,anabranch/tracing --test features
 
 .PHONY: interop
 interop: setup ## run interoperability tests with dcsctp, sctp-proto, usrsctp, pion, aiortc

@@ -130,7 +130,8 @@ impl EndpointBuilder {
     }
 
     /// Configures the endpoint for WebRTC data channels and compatible peers: SCTP port 5000 on both sides, one path, no
-    /// address parameters; see [`AssociationConfig::webrtc`]. DTLS, if needed, is up to the [socket](Self::socket).
+    /// address parameters; see [`AssociationConfig::webrtc`]. For DTLS, use the method `dtls` of the feature with this name, or a
+    /// [socket](Self::socket) of your own.
     #[must_use]
     pub fn webrtc(self) -> Self {
         let endpoint_config = EndpointConfig {
@@ -139,6 +140,14 @@ impl EndpointBuilder {
         };
         self.endpoint_config(endpoint_config)
             .association_config(AssociationConfig::webrtc())
+    }
+
+    /// Adds a socket that encrypts by DTLS, and configures the endpoint for [WebRTC](Self::webrtc). The socket has proven who the peer is;
+    /// the endpoint needs no further security.
+    #[cfg(feature = "dtls")]
+    #[must_use]
+    pub fn dtls(self, socket: crate::dtls::DtlsSocket) -> Self {
+        self.webrtc().insecure().socket(Arc::new(socket))
     }
 
     /// Gives associations streams that have a receiver and back-pressure of their own: [`Association::open_stream`](crate::Association::open_stream).

@@ -55,6 +55,8 @@ mod builder;
 mod byte_stream;
 mod data_channel;
 mod driver;
+#[cfg(feature = "dtls")]
+pub mod dtls;
 mod endpoint;
 mod error;
 mod events;

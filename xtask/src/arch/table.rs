@@ -38,6 +38,7 @@ pub(crate) const CRATES: &[Rule] = &[
     rule(2, "anabranch-io", &["anabranch-types"]),
     rule(2, "anabranch-secure", &["anabranch-types"]),
     rule(2, "anabranch-datachannel", &["anabranch-types"]),
+    rule(2, "anabranch-dtls", &["anabranch-types"]),
     rule(
         3,
         "anabranch-trace",
@@ -64,6 +65,7 @@ pub(crate) const CRATES: &[Rule] = &[
             "anabranch-io",
             "anabranch-secure",
             "anabranch-datachannel",
+            "anabranch-dtls",
         ],
     ),
     rule(

@@ -6,6 +6,8 @@ mod bytes;
 mod closing;
 mod common;
 mod data_channels;
+#[cfg(feature = "dtls")]
+mod dtls;
 mod executor;
 mod heartbeats;
 mod many;
