@@ -14,7 +14,10 @@ const START: Duration = Duration::from_secs(30);
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 enum Line {
-    Listening,
+    Listening {
+        #[serde(default)]
+        fingerprint: Option<String>,
+    },
     Report(Report),
 }
 
@@ -76,14 +79,14 @@ impl Peer {
         })
     }
 
-    /// Waits until its socket is open.
+    /// Waits until its socket is open. Returns the fingerprint of its certificate if it uses DTLS.
     ///
     /// # Errors
     ///
     /// It ended early or takes too long.
-    pub fn wait_until_listening(&mut self) -> io::Result<()> {
+    pub fn wait_until_listening(&mut self) -> io::Result<Option<String>> {
         match self.lines.recv_timeout(START) {
-            Ok(Ok(Line::Listening)) => Ok(()),
+            Ok(Ok(Line::Listening { fingerprint })) => Ok(fingerprint),
             other => Err(io::Error::other(format!("no word of listening: {other:?}"))),
         }
     }
@@ -97,7 +100,7 @@ impl Peer {
         for line in self.lines.try_iter() {
             match line.map_err(io::Error::other)? {
                 Line::Report(report) => self.report = Some(report),
-                Line::Listening => {}
+                Line::Listening { .. } => {}
             }
         }
         Ok(self.report.as_ref())

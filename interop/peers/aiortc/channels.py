@@ -110,7 +110,8 @@ class Peer:
         await asyncio.wait_for(self.closed.wait(), PATIENCE)
 
 
-async def run(options, sctp, transport_type):
+async def over_udp(options, transport_type):
+    """The socket in place of DTLS, and the task that reads it."""
     # The role of DTLS decides on the streams.
     loop = asyncio.get_running_loop()
     _, transport = await loop.create_datagram_endpoint(
@@ -118,11 +119,20 @@ async def run(options, sctp, transport_type):
         local_addr=("0.0.0.0", options.own_udp),
         remote_addr=(options.peer, options.peer_udp),
     )
-    peer = Peer(options, sctp, transport)
     print('{"event":"listening"}', flush=True)
-    reader = asyncio.ensure_future(transport.run())
-    talker = asyncio.ensure_future(peer.converse())
-    done, _ = await asyncio.wait([reader, talker], return_when=asyncio.FIRST_COMPLETED)
+    return transport, [asyncio.ensure_future(transport.run())]
+
+
+async def run(options, sctp, transport_type):
+    if options.dtls:
+        import dtls
+
+        transport, tasks = await dtls.connect(options), []
+    else:
+        transport, tasks = await over_udp(options, transport_type)
+    peer = Peer(options, sctp, transport)
+    tasks.append(asyncio.ensure_future(peer.converse()))
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in done:
         if task.exception() is not None:
             peer.report["error"] = repr(task.exception())

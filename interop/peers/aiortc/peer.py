@@ -2,7 +2,7 @@
 JSON. Options, messages and report are those of all third-party peers: see README.md one folder up.
 
 Only the SCTP of aiortc is used: its package would also load codecs and DTLS, and a UDP socket takes the place of the
-latter. aiortc ends an association only by ABORT; it knows one address.
+latter, except with --dtls. aiortc ends an association only by ABORT; it knows one address.
 """
 
 import argparse
@@ -215,6 +215,7 @@ def main():
     parser.add_argument("--end", choices=["abort", "wait"], default="wait")
     parser.add_argument("--channels", type=int, default=0)
     parser.add_argument("--client", action="store_true")
+    parser.add_argument("--dtls", metavar="FINGERPRINT")
     options = parser.parse_args()
     asyncio.run(run_channels(options) if options.channels else run(options))
 

@@ -282,15 +282,29 @@ func run() error {
 	channels := flag.Int("channels", 0, "open so many data channels, and echo what arrives on those of the other end")
 	client := flag.Bool("client", false, "the DTLS role: open channels on even streams")
 	zeroChecksum := flag.Bool("zero-checksum", false, "accept packets with a checksum of zero")
+	fingerprint := flag.String("dtls", "", "use DTLS with the peer of this fingerprint, as in sha-256 4A:AD:…")
 	flag.Parse()
 	var err error
 	if p.lengths, err = lengths(*list); err != nil {
 		return err
 	}
-	connection, err := net.DialUDP("udp", &net.UDPAddr{Port: *ownUDP},
+	var connection net.Conn
+	connection, err = net.DialUDP("udp", &net.UDPAddr{Port: *ownUDP},
 		&net.UDPAddr{IP: net.ParseIP(*remote), Port: *peerUDP})
 	if err != nil {
 		return err
+	}
+	if *fingerprint == "" {
+		fmt.Println(`{"event":"listening"}`)
+	} else {
+		certificate, own, err := newCertificate()
+		if err != nil {
+			return err
+		}
+		fmt.Printf("{\"event\":\"listening\",\"fingerprint\":%q}\n", own)
+		if connection, err = secure(connection, certificate, *fingerprint, *client); err != nil {
+			return err
+		}
 	}
 	silent := logging.NewDefaultLoggerFactory()
 	silent.DefaultLogLevel = logging.LogLevelDisabled
@@ -299,7 +313,6 @@ func run() error {
 		sctp.WithMaxReceiveBufferSize(2 * longestMessage), sctp.WithEnableInterleaving(*interleave),
 		sctp.WithEnableZeroChecksum(*zeroChecksum),
 	}
-	fmt.Println(`{"event":"listening"}`)
 	if *connect {
 		options := make([]sctp.ClientOption, 0, len(config))
 		for _, option := range config {

@@ -1,12 +1,15 @@
-//! WebRTC data channels with pion and aiortc, without DTLS: both ends open channels, send, echo, close, and open them again.
+//! WebRTC data channels with pion and aiortc, over UDP and over DTLS: both ends open channels, send, echo, close, and open them again.
 
 use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
+use anabranch::dtls::{Certificate, DtlsSocket};
 use anabranch::{
     ChannelOptions, ChannelReliability, CloseCause, DataChannel, DataChannels, Endpoint, Payload, Role,
-    StreamId, priority,
+    StreamId, priority, udp_socket,
 };
 use anabranch_interop::tools::{TSHARK, free_udp_port};
 use anabranch_interop::{Peer, Recording, Report, Stack, TsharkReport};
@@ -26,81 +29,120 @@ const DONE: &str = "done";
 
 #[test]
 fn channels_with_pion_as_server() -> io::Result<()> {
-    talk(Stack::Pion, Role::Client)
+    talk(Stack::Pion, Role::Client, Below::Udp)
 }
 
 #[test]
 fn channels_with_pion_as_client() -> io::Result<()> {
-    talk(Stack::Pion, Role::Server)
+    talk(Stack::Pion, Role::Server, Below::Udp)
 }
 
 #[test]
 fn channels_with_aiortc_as_server() -> io::Result<()> {
-    talk(Stack::Aiortc, Role::Client)
+    talk(Stack::Aiortc, Role::Client, Below::Udp)
 }
 
 #[test]
 fn channels_with_aiortc_as_client() -> io::Result<()> {
-    talk(Stack::Aiortc, Role::Server)
+    talk(Stack::Aiortc, Role::Server, Below::Udp)
+}
+
+#[test]
+fn channels_over_dtls_with_pion_as_server() -> io::Result<()> {
+    talk(Stack::Pion, Role::Client, Below::Dtls)
+}
+
+#[test]
+fn channels_over_dtls_with_pion_as_client() -> io::Result<()> {
+    talk(Stack::Pion, Role::Server, Below::Dtls)
+}
+
+#[test]
+fn channels_over_dtls_with_aiortc_as_server() -> io::Result<()> {
+    talk(Stack::Aiortc, Role::Client, Below::Dtls)
+}
+
+#[test]
+fn channels_over_dtls_with_aiortc_as_client() -> io::Result<()> {
+    talk(Stack::Aiortc, Role::Server, Below::Dtls)
+}
+
+/// The layer below SCTP.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Below {
+    Udp,
+    Dtls,
 }
 
 /// Runs both ends; the client sets up the association.
-fn talk(stack: Stack, role: Role) -> io::Result<()> {
-    let Some(mut program) = stack.program(Path::new(env!("CARGO_TARGET_TMPDIR"))) else {
+fn talk(stack: Stack, role: Role, below: Below) -> io::Result<()> {
+    let Some(program) = stack.program(Path::new(env!("CARGO_TARGET_TMPDIR"))) else {
         return Ok(());
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let recording = Recording::new();
-    let (report, port) = runtime.block_on(async {
-        let builder = Endpoint::builder().insecure().webrtc().observe(recording.clone());
-        let endpoint = builder
-            .local("127.0.0.1:0")
-            .listen()
-            .bind()
-            .await
-            .expect("a socket");
-        let (ours, its) = (endpoint.local_addrs()[0].port(), free_udp_port());
-        for (option, value) in [
-            ("--own-udp", its.to_string()),
-            ("--peer-udp", ours.to_string()),
-            ("--peer", "127.0.0.1".to_owned()),
-            ("--channels", ROUNDS.to_string()),
-        ] {
-            program.args([option, &value]);
-        }
-        if role == Role::Server {
-            program.args(["--connect", "--client"]);
-        }
-        let mut peer = Peer::start(&mut program)?;
-        let association = match role {
-            Role::Client => {
-                peer.wait_until_listening()?;
-                endpoint.connect(("127.0.0.1", its)).await.expect("an answer")
-            }
-            Role::Server => endpoint.accept().await.expect("the peer connects"),
-        };
-        let channels = DataChannels::new(association, role);
-        tokio::time::timeout(TIMEOUT, converse(&channels, role)).await?;
-        channels
-            .association()
-            .shutdown()
-            .await
-            .expect("the peer is there");
-        let report = tokio::time::timeout(TIMEOUT, async {
-            loop {
-                if let Some(report) = peer.report().expect("a report") {
-                    break report.clone();
-                }
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        });
-        Ok::<_, io::Error>((report.await?, ours))
-    })?;
+    let (report, port) = runtime.block_on(call(program, role, below, &recording))?;
     agrees(&report);
     judge(&recording, port, stack);
     Ok(())
+}
+
+/// Returns the peer's report and our port.
+async fn call(
+    mut program: Command,
+    role: Role,
+    below: Below,
+    recording: &Recording,
+) -> io::Result<(Report, u16)> {
+    let socket = udp_socket(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+    let ours = socket.local_addr().port();
+    let peer_address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_udp_port()));
+    program.args(["--own-udp", &peer_address.port().to_string()]);
+    program.args(["--peer-udp", &ours.to_string(), "--peer", "127.0.0.1"]);
+    program.args(["--channels", &ROUNDS.to_string()]);
+    if role == Role::Server {
+        program.args(["--connect", "--client"]);
+    }
+    let certificate = Certificate::generate().expect("randomness");
+    if below == Below::Dtls {
+        program.args(["--dtls", &certificate.fingerprint().to_string()]);
+    }
+    let mut peer = Peer::start(&mut program)?;
+    let builder = match below {
+        Below::Udp => {
+            if role == Role::Client {
+                peer.wait_until_listening()?;
+            }
+            Endpoint::builder().insecure().webrtc().socket(socket)
+        }
+        Below::Dtls => {
+            let fingerprint = peer.wait_until_listening()?.expect("it uses DTLS");
+            let fingerprint = fingerprint.parse().expect("of SHA-256");
+            let session = DtlsSocket::handshake(socket, peer_address, role, &certificate, fingerprint);
+            Endpoint::builder().dtls(session.await.expect("the announced peer"))
+        }
+    };
+    let endpoint = builder.observe(recording.clone()).listen().bind().await;
+    let endpoint = endpoint.expect("a socket");
+    let association = match role {
+        Role::Client => endpoint.connect(peer_address).await.expect("an answer"),
+        Role::Server => endpoint.accept().await.expect("the peer connects"),
+    };
+    let channels = DataChannels::new(association, role);
+    tokio::time::timeout(TIMEOUT, converse(&channels, role)).await?;
+    let finished = channels.association().shutdown().await;
+    finished.expect("the peer is there");
+    let report = tokio::time::timeout(TIMEOUT, async {
+        loop {
+            if let Some(report) = peer.report().expect("a report") {
+                break report.clone();
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    Ok((report.await?, ours))
 }
 
 fn agrees(report: &Report) {
