@@ -76,6 +76,16 @@ fn ask(names: &str, key: PublicKey, program: &str) -> io::Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
+/// Remembers the key of a receiver that was not known; returns what to tell the user.
+pub(crate) fn remember(hosts: &[PeerAddress], key: PublicKey) -> Result<String, Failure> {
+    let known = KnownPeers::load(&keys::folder()?)?;
+    let shown = known.file().display();
+    Ok(match known.remember(hosts, key) {
+        Ok(()) => format!("trusted the new key {key}, now in {shown}"),
+        Err(error) => format!("trusted the new key {key} this time; {shown}: {error}"),
+    })
+}
+
 /// A sender, or client, and a receiver that it does not know.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meeting<'m> {
@@ -102,12 +112,7 @@ impl Meeting<'_> {
         FirstUse::new(self.accepts, self.is_free)
             .decide(self.hosts, key, self.program)
             .await?;
-        let known = KnownPeers::load(&keys::folder()?)?;
-        let shown = known.file().display();
-        match known.remember(self.hosts, key) {
-            Ok(()) => warn(&format!("trusted the new key {key}, now in {shown}")),
-            Err(error) => warn(&format!("trusted the new key {key} this time; {shown}: {error}")),
-        }
+        warn(&remember(self.hosts, key)?);
         Ok(key)
     }
 

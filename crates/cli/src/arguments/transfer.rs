@@ -14,6 +14,7 @@ use crate::parse::{
     parse_size, parse_to,
 };
 use crate::settings::Settings;
+use crate::transfer::Word;
 
 pub(super) const SEND_EXAMPLES: &str = "\
 Examples:
@@ -31,6 +32,8 @@ Examples:
           print what would be sent
   anabranch send big.iso --to AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=@192.0.2.1
           to the holder of this key, as the receiver prints it
+  anabranch send big.iso --to 192.0.2.1 --word k7fq-2dmx
+          to a receiver that was started with --word and printed this one
   anabranch send big.iso --to 192.0.2.1 --insecure
           in the clear, where the path itself is trusted
 
@@ -48,6 +51,8 @@ Examples:
           receive one transfer over these two addresses
   anabranch recv --key server.key --allow AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8= downloads
           under this key, from the holder of that key only
+  anabranch recv --word downloads
+          from those who are told the word that it prints
   anabranch recv - > big.iso
           receive one file and write it to standard output; exit code 0 means that it is complete and verified
   anabranch recv --json --max-size 1GB downloads
@@ -58,7 +63,7 @@ Examples:
 Everything gets its name only when it is complete, on the disk and matches the sender's SHA-256. Existing files are not overwritten and existing folders not added to without --force: their senders are refused.
 What an interrupted transfer has left is in a hidden folder, .anabranch-*.part; its sender goes on there.
 Permissions are those at the sender, as far as the umask lets them. Symbolic links are made if they stay within what is sent.
-Every host that can reach the port can send files: restrict access with --allow, or with --listen and a firewall.
+Every host that can reach the port can send files: restrict access with --allow or --word, or with --listen and a firewall. A word is for a short time: it ends the program when 10 senders did not know it.
 Everything is encrypted, under a key that is kept as receiver.key in ~/.config/anabranch; the line that `recv` prints tells senders this key.
 Exit codes: 0 stored (--once), 1 failed, 2 invalid arguments, 130 interrupted.";
 
@@ -81,8 +86,12 @@ pub(crate) struct RecvArguments {
     #[arg(long, value_name = "KEY", value_parser = parse_key)]
     pub(crate) allow: Vec<PublicKey>,
 
+    /// Refuse senders that do not know this word, and prove to senders that this host knows it [default word: a new one]
+    #[arg(long, value_name = "WORD", num_args = 0..=1, require_equals = true, conflicts_with = "allow")]
+    pub(crate) word: Option<Option<Word>>,
+
     /// Receive in the clear, from senders that do so too: others can read and change what arrives
-    #[arg(long, conflicts_with_all = ["key", "allow"])]
+    #[arg(long, conflicts_with_all = ["key", "allow", "word"])]
     pub(crate) insecure: bool,
 
     /// Exit after the first transfer
@@ -157,8 +166,12 @@ pub(crate) struct SendArguments {
     #[arg(long)]
     pub(crate) accept_new: bool,
 
+    /// Trust a receiver that proves that it knows this word, and prove the same to it
+    #[arg(long, value_name = "WORD", conflicts_with = "accept_new")]
+    pub(crate) word: Option<Word>,
+
     /// Send in the clear, to a receiver that receives so: others can read and change what is sent
-    #[arg(long, conflicts_with_all = ["key", "accept_new"])]
+    #[arg(long, conflicts_with_all = ["key", "accept_new", "word"])]
     pub(crate) insecure: bool,
 
     /// Uplinks to send from: local addresses or devices [default: all devices with a default route]

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::paths::PathReport;
 use super::test_report::{IntervalReport, TestReport};
-use crate::transfer::{Digest, Kind};
+use crate::transfer::{Digest, Kind, Word};
 
 /// JSON is UTF-8; file names need not be.
 fn as_shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
@@ -25,6 +25,9 @@ pub(crate) enum Event<'a> {
         /// What `--to` of senders takes, if packets are encrypted.
         #[serde(skip_serializing_if = "Option::is_none")]
         to: Option<&'a str>,
+        /// What senders have to know (`--word`).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        word: Option<&'a Word>,
         #[serde(serialize_with = "as_shown")]
         folder: &'a Path,
     },
@@ -312,6 +315,7 @@ mod tests {
         let event = Event::Listening {
             addresses: &[],
             to: None,
+            word: None,
             folder,
         };
         let told = serde_json::to_value(event).unwrap();

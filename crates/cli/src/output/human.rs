@@ -141,10 +141,12 @@ pub(super) fn short_text(event: &Event<'_>) -> Option<String> {
         Event::Listening {
             addresses,
             to,
+            word,
             folder,
         } => {
             let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-            let hint = to.map(|to| format!("\nsend with: anabranch send FILE --to {to}"));
+            let word = word.map(|word| format!(" --word {word}")).unwrap_or_default();
+            let hint = to.map(|to| format!("\nsend with: anabranch send FILE --to {to}{word}"));
             format!(
                 "listening on {}, storing in {}{}",
                 addresses.join(" and "),

@@ -11,6 +11,7 @@ use super::digest::Digest;
 use super::entry::Entry;
 use super::error::Violation;
 use super::piece::HOLES;
+use super::word::{Blinded, Proof};
 
 /// Protocol version of this program.
 pub(crate) const VERSION: u32 = 2;
@@ -47,6 +48,16 @@ pub(crate) enum Control {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
     },
+    /// The sender knows a word, and begins the exchange that proves it, before the offer.
+    Prove {
+        /// See [`VERSION`].
+        version: u32,
+        spake: Blinded,
+    },
+    /// The receiver's answer to [`Control::Prove`].
+    Proven { spake: Blinded, proof: Proof },
+    /// The sender's answer to [`Control::Proven`].
+    Proof { proof: Proof },
     /// The next entry; entries are numbered from zero.
     Entry(Entry),
     /// There are no more entries.
@@ -167,6 +178,7 @@ impl Heard {
 #[cfg(test)]
 mod tests {
     use super::super::entry::{Kind, Time};
+    use super::super::word::Octets;
     use super::*;
 
     fn entry(path: &str, target: Option<String>) -> Entry {
@@ -217,6 +229,7 @@ mod tests {
     fn control_messages_are_read_as_written() {
         let sha256 = super::super::digest::Hasher::default().finish();
         let longest = "\u{1}".repeat(4_095);
+        let (spake, proof) = (Octets([7; 33]), Octets([0xF0; 32]));
         let all = [
             Control::Offer {
                 version: 2,
@@ -237,6 +250,9 @@ mod tests {
                 file: 0,
                 reason: "r".into(),
             },
+            Control::Prove { version: 2, spake },
+            Control::Proven { spake, proof },
+            Control::Proof { proof },
             Control::Check { version: 1 },
             Control::Checked {
                 address: ([192, 0, 2, 1], 9899).into(),

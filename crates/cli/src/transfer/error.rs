@@ -66,6 +66,10 @@ pub(crate) enum SendFailure {
     Violation(#[from] Violation),
     #[error("the receiver has stored something else: its SHA-256 differs")]
     OtherDigest,
+    #[error("the receiver has another word, or somebody is in between; ask for its word again")]
+    OtherWord,
+    #[error("the receiver wants no word; leave out --word")]
+    NoWord,
     #[error("{0}")]
     Lost(#[from] Lost),
 }
@@ -86,6 +90,14 @@ pub(crate) enum ReceiveFailure {
     Version(u32),
     #[error("{0}; the sender can choose another with --name")]
     Name(#[from] BadName),
+    #[error("the sender has another word, or somebody is in between")]
+    OtherWord,
+    #[error("the sender has not proven that it knows the word")]
+    NoWord,
+    #[error("the sender has a word, and this receiver was started without --word")]
+    WordUnasked,
+    #[error("too many wrong words were tried")]
+    WordSpent,
     #[error("{0} other senders from this address wait already")]
     Crowded(usize),
     #[error("nothing of it arrived for {} s, and others waited; nothing was stored", .0.as_secs_f64())]
@@ -169,6 +181,10 @@ impl ReceiveFailure {
         match self {
             Self::Violation(_) | Self::Superseded => format!("{FINAL}{self}"),
             Self::Name(name) => format!("{name}; give another with --name"),
+            Self::OtherWord => "the word is another one; ask for it again".into(),
+            Self::NoWord => "this receiver wants a word; give it with --word".into(),
+            Self::WordUnasked => "this receiver has no word; leave out --word".into(),
+            Self::WordSpent => "too many wrong words were tried; the receiver has to be started again".into(),
             Self::Store(StoreError::Full(_)) => "the disk of the receiver is full".into(),
             Self::Store(StoreError::NoSpace { free, .. }) => {
                 format!("the disk of the receiver has {} free", bytes_text(*free))

@@ -19,6 +19,7 @@ mod staging;
 mod store;
 mod storing;
 mod tree_path;
+mod word;
 mod writer;
 
 pub(crate) use digest::{Digest, Hasher};
@@ -35,3 +36,4 @@ pub(crate) use sender::{Note, Sending, acknowledged, address_seen, conclude_send
 pub(crate) use staging::remove_old;
 pub(crate) use store::{Folder, StoredTransfer};
 pub(crate) use storing::Reply;
+pub(crate) use word::{GuardedWord, Word};

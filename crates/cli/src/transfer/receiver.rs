@@ -18,6 +18,7 @@ use super::piece::{Hole, Piece};
 use super::staging::Staging;
 use super::store::{Folder, StoredTransfer};
 use super::storing::{Announced, Order, Reply, Storing};
+use super::word::{Blinded, Challenge, GuardedWord};
 use super::writer::Writer;
 use crate::network;
 
@@ -40,6 +41,8 @@ pub(crate) struct Receiving {
     pub(crate) patience: Duration,
     /// Receive buffer after the offer is accepted.
     pub(crate) buffer: BufferSize,
+    /// What senders have to know.
+    pub(crate) word: Option<Arc<GuardedWord>>,
 }
 
 /// An offer.
@@ -86,11 +89,20 @@ pub(crate) async fn hear_offer(
     on_offer: impl FnOnce(&str),
 ) -> Result<Option<Request>, ReceiveFailure> {
     // Keep-alives do not extend this timeout, or peers that never send an offer could fill the queue.
-    let first = timeout(receiving.patience, next(association)).await;
-    let first = first.map_err(|_| Lost::Silent(receiving.patience))??;
+    let mut first = next_within(association, receiving.patience).await?;
     if let Heard::Control(Control::Check { version: VERSION }) = first {
         answer_check(association, receiving.patience).await?;
         return Ok(None);
+    }
+    if let Heard::Control(Control::Prove { version, spake }) = first {
+        if version != VERSION {
+            return Err(ReceiveFailure::Version(version));
+        }
+        let word = receiving.word.as_ref().ok_or(ReceiveFailure::WordUnasked)?;
+        challenge(association, word, spake, receiving.patience).await?;
+        first = next_within(association, receiving.patience).await?;
+    } else if receiving.word.is_some() {
+        return Err(ReceiveFailure::NoWord);
     }
     if let Heard::Control(Control::Offer { name, .. }) = &first {
         on_offer(name);
@@ -98,6 +110,35 @@ pub(crate) async fn hear_offer(
     let offer = judge(first, receiving)?;
     check_space(&offer, receiving).await?;
     Ok(Some(Request { offer, early: None }))
+}
+
+async fn next_within(association: &Association, patience: Duration) -> Result<Heard, ReceiveFailure> {
+    let next = timeout(patience, next(association)).await;
+    next.map_err(|_| Lost::Silent(patience))?
+}
+
+/// Proves to the sender that we know the word, and demands the same of it.
+async fn challenge(
+    association: &Association,
+    word: &GuardedWord,
+    sender: Blinded,
+    patience: Duration,
+) -> Result<(), ReceiveFailure> {
+    let attempt = word.begin().ok_or(ReceiveFailure::WordSpent)?;
+    let session = association.peer_identity().map(|peer| *peer.exporter.as_bytes());
+    let session = session.ok_or(ReceiveFailure::WordUnasked)?;
+    let challenge = Challenge::new(attempt.word(), session, sender);
+    let (challenge, spake, proof) = challenge.ok_or(ReceiveFailure::OtherWord)?;
+    let answer = Control::Proven { spake, proof };
+    answer.send(association).await.map_err(Lost::from)?;
+    match next_within(association, patience).await? {
+        Heard::Control(Control::Proof { proof }) if challenge.is_met_by(proof) => {
+            attempt.succeeded();
+            Ok(())
+        }
+        Heard::Control(Control::Proof { .. }) => Err(ReceiveFailure::OtherWord),
+        _ => Err(Violation::OutOfTurn.into()),
+    }
 }
 
 /// Sends the peer its address as seen here, and waits until the peer ends the association.

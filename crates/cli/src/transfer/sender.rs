@@ -23,6 +23,7 @@ use super::pace::Pace;
 use super::piece::{HEADER, Hole, Piece};
 use super::plan::Plan;
 use super::reader::{self, Chunk, Job};
+use super::word::{Claim, Word};
 
 /// How long the association may take to end after the verdict.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -38,6 +39,8 @@ pub(crate) struct Sending {
     pub(crate) patience: Duration,
     /// Limit of the rate.
     pub(crate) pace: Pace,
+    /// What the receiver's user has told.
+    pub(crate) word: Option<Word>,
 }
 
 /// Confirmation of the receiver.
@@ -52,6 +55,8 @@ pub(crate) struct Receipt {
 /// What users may want to know about a transfer.
 #[derive(Debug)]
 pub(crate) enum Note<'n> {
+    /// The receiver knows the word.
+    Proven,
     /// This many senders wait before this one.
     Waiting(u64),
     /// A file was sent from this offset on; it is not confirmed yet.
@@ -118,6 +123,10 @@ struct Session<'s> {
 impl Session<'_> {
     async fn run(&self, on_note: impl Fn(Note<'_>)) -> Result<Receipt, SendFailure> {
         let plan = &self.sending.plan;
+        if let Some(word) = &self.sending.word {
+            prove(self.association, word).await?;
+            on_note(Note::Proven);
+        }
         let offer = Control::Offer {
             version: VERSION,
             name: plan.title.clone(),
@@ -282,6 +291,19 @@ impl Session<'_> {
         self.window.add_permits(1);
         Ok(())
     }
+}
+
+/// Proves to the receiver that we know the word, if it does the same.
+async fn prove(association: &Association, word: &Word) -> Result<(), SendFailure> {
+    let session = association.peer_identity().map(|peer| *peer.exporter.as_bytes());
+    let (claim, spake) = Claim::new(word, session.ok_or(SendFailure::NoWord)?);
+    let version = VERSION;
+    say(association, &Control::Prove { version, spake }).await?;
+    let Control::Proven { spake, proof } = answer(association).await? else {
+        return Err(Violation::OutOfTurn.into());
+    };
+    let proof = claim.check(spake, proof).ok_or(SendFailure::OtherWord)?;
+    say(association, &Control::Proof { proof }).await
 }
 
 async fn say(association: &Association, control: &Control) -> Result<(), SendFailure> {

@@ -7,18 +7,18 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anabranch::io::Socket;
-use anabranch::{Endpoint, PublicKey};
+use anabranch::{Association, Endpoint, PeerInfo, PublicKey};
 use tokio::time::sleep;
 
 use crate::arguments::SendArguments;
 use crate::event_log::EventLog;
 use crate::failure::Failure;
-use crate::first_use::Meeting;
+use crate::first_use::{self, Meeting};
 use crate::interrupt::{Interrupt, on_thread};
 use crate::keys::{self, SenderKeys};
 use crate::network;
 use crate::output::{Counter, Event, Reporter, Role, observe};
-use crate::parse::{Origins, PeerAddresses, is_same_host, no_device};
+use crate::parse::{Origins, PeerAddress, PeerAddresses, is_same_host, no_device};
 use crate::same_file::is_same_file;
 use crate::transfer::{Note, Pace, Plan, Planned, Sending, conclude_sending, send};
 use crate::uplinks::{self, Following, Opened};
@@ -61,11 +61,12 @@ pub(crate) async fn run(
     }
     let log = log.map(|file| EventLog::create(file, &plan.title)).transpose()?;
     let keys = match keys {
-        SenderKeys::Unknown { .. } => {
+        // With a word, the receiver proves itself within the transfer.
+        SenderKeys::Unknown { .. } if arguments.word.is_none() => {
             let trusted = meet(&arguments, sockets.clone(), &remotes, &**reporter);
             keys.trusting(interrupt.or(trusted).await?)
         }
-        known => known,
+        settled => settled,
     };
     let builder = keys::send_by(network::endpoint_on(sockets, config), &keys);
     let endpoint = EventLog::of(log.as_ref(), builder)
@@ -77,11 +78,13 @@ pub(crate) async fn run(
         plan: Arc::new(plan),
         patience: arguments.timeout,
         pace: Pace::new(arguments.limit_rate),
+        word: arguments.word.clone(),
     };
     let route = Route {
         endpoint: &endpoint,
         keys: &keys,
         from: arguments.from.as_ref(),
+        hosts: &arguments.to.hosts,
         remotes: &remotes,
     };
     let work = send_with_retries(route, &sending, arguments.retry, &**reporter);
@@ -133,6 +136,8 @@ struct Route<'a> {
     endpoint: &'a Endpoint,
     keys: &'a SenderKeys,
     from: Option<&'a Origins>,
+    /// As the user has named the receiver.
+    hosts: &'a [PeerAddress],
     remotes: &'a [SocketAddr],
 }
 
@@ -196,6 +201,7 @@ async fn connect_and_send(
         endpoint,
         keys,
         from,
+        hosts,
         remotes,
     } = route;
     let name = &sending.plan.title;
@@ -218,7 +224,10 @@ async fn connect_and_send(
     if let Some(live) = reporter.live() {
         live.name(TRANSFER, name);
     }
-    let on_note = |note: Note<'_>| report_note(note, counter, reporter);
+    let on_note = |note: Note<'_>| match note {
+        Note::Proven => remember_proven(&association, keys, hosts, reporter),
+        other => report_note(other, counter, reporter),
+    };
     let result = tokio::select! {
         result = send(&association, sending, &counter.bytes, on_note) => result,
         never = observe(&association, counter, reporter) => match never {},
@@ -245,9 +254,26 @@ async fn connect_and_send(
     })
 }
 
+/// The receiver knows the word: its key is remembered, unless it was known.
+fn remember_proven(
+    association: &Association,
+    keys: &SenderKeys,
+    hosts: &[PeerAddress],
+    reporter: &dyn Reporter,
+) {
+    let key = association.peer_identity().and_then(PeerInfo::public_key);
+    if let (SenderKeys::Unknown { .. }, Some(key)) = (keys, key) {
+        match first_use::remember(hosts, key) {
+            Ok(told) => warn(&told, reporter),
+            Err(failure) => warn(&failure.to_string(), reporter),
+        }
+    }
+}
+
 fn report_note(note: Note<'_>, counter: &Counter, reporter: &dyn Reporter) {
     let transfer = TRANSFER;
     match note {
+        Note::Proven => {}
         Note::Waiting(ahead) => reporter.report(&Event::Waiting { transfer, ahead }),
         Note::Sent {
             path,

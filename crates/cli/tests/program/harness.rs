@@ -207,6 +207,8 @@ pub(crate) struct Receiver {
     pub(crate) folder: TempDir,
     /// As `--to` takes it.
     pub(crate) to: String,
+    /// What senders have to know.
+    pub(crate) word: Option<String>,
     /// Address of the live view, if it has one.
     pub(crate) url: Option<String>,
 }
@@ -242,6 +244,7 @@ impl Receiver {
             running,
             folder,
             to,
+            word: listening["word"].as_str().map(str::to_owned),
             url,
         }
     }

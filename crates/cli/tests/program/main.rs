@@ -35,3 +35,4 @@ mod tunnel_quota;
 mod tunnel_reload;
 mod tunnel_soak;
 mod tutorial;
+mod words;

@@ -69,6 +69,7 @@ impl DemoRunner {
             max_size: run.size,
             patience: IDLE_TIMEOUT,
             buffer: self.config.receive_buffer,
+            word: None,
         };
         let (sent, digest) = tokio::try_join!(
             self.send(number, run, &sender, &receiver, &links),
@@ -110,6 +111,7 @@ impl DemoRunner {
             plan: Arc::new(plan),
             patience: IDLE_TIMEOUT,
             pace: Pace::default(),
+            word: None,
         };
         let result = tokio::select! {
             result = send(&association, &sending, &counter.bytes, |_| ()) => result,

@@ -23,8 +23,8 @@ use crate::listening::{UNACCEPTED_BUFFER, listen, listening_sockets, receiver_ke
 use crate::network::{self, Guarded};
 use crate::output::{Counter, Event, Reporter, Role, StoredReport, observe};
 use crate::transfer::{
-    Folder, Offer, ReceiveFailure, Receiving, Reply, Request, StoredTransfer, conclude_receiving, hear_offer,
-    receive, remove_old, wait_for_turn,
+    Folder, GuardedWord, Offer, ReceiveFailure, Receiving, Reply, Request, StoredTransfer, Word,
+    conclude_receiving, hear_offer, receive, remove_old, wait_for_turn,
 };
 use slots::{Limits, Place, Slots, Source, WAITING_PER_SOURCE};
 use takeover::{Hold, Takeovers};
@@ -65,25 +65,22 @@ pub(crate) async fn run(
         arguments.allow.clone(),
         &**reporter,
     )?;
+    let word = arguments.word.clone().map(word).transpose()?;
     let endpoint = listen(sockets, config, &keys).await?;
     let addresses = endpoint.local_addrs();
     let to = keys.address(&addresses);
     reporter.report(&Event::Listening {
         addresses: &addresses,
         to: to.as_deref(),
+        word: word.as_ref(),
         folder: &arguments.folder,
     });
     let receiving = Receiving {
-        folder: Folder {
-            path: folder,
-            overwrite: arguments.force,
-            durable: output.is_none(),
-            all_links: arguments.all_links,
-            is_output: output.is_some(),
-        },
+        folder: target(&arguments, folder, output.is_some()),
         max_size: arguments.max_size.unwrap_or(i64::MAX as u64),
         patience: arguments.timeout,
         buffer,
+        word: word.map(|word| Arc::new(GuardedWord::new(word))),
     };
     let limits = Limits {
         slots: if once { 1 } else { arguments.max_transfers.get() },
@@ -104,6 +101,22 @@ pub(crate) async fn run(
     server.sessions.shutdown().await;
     network::close(&endpoint).await;
     result
+}
+
+/// Where and how everything is stored.
+const fn target(arguments: &RecvArguments, path: PathBuf, is_output: bool) -> Folder {
+    Folder {
+        path,
+        overwrite: arguments.force,
+        durable: !is_output,
+        all_links: arguments.all_links,
+        is_output,
+    }
+}
+
+/// The word that the user has made up, or a new one.
+fn word(given: Option<Word>) -> Result<Word, Failure> {
+    given.map_or_else(|| Word::generate().map_err(Failure::work), Ok)
 }
 
 /// A temporary folder for a file that goes to standard output.
@@ -162,6 +175,10 @@ impl Server {
                 }
                 Some(ended) = self.sessions.join_next() => {
                     let ended = ended.map_err(Failure::work)?;
+                    if self.receiving.word.as_ref().is_some_and(|word| word.is_spent()) {
+                        let text = "too many senders did not know the word; start again, with another word";
+                        return Err(Failure::work(text));
+                    }
                     // With `--once`, a sender that gives up in the queue or makes no valid offer ends the program only if
                     // no transfer runs.
                     if self.once && (ended.was_served || ended.result.is_err() && !self.slots.are_used()) {
