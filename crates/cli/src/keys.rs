@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anabranch::io::expand_wildcard;
-use anabranch::rustls::KeyLogFile;
+use anabranch::rustls::pki_types::ServerName;
+use anabranch::rustls::{ClientConfig, KeyLogFile, ServerConfig};
 use anabranch::{EndpointBuilder, KeyList, PrivateKey, PublicKey};
 use etcetera::BaseStrategy as _;
 
@@ -27,6 +28,8 @@ const TRANSFER_SECRET: &str = "transfer.secret";
 pub(crate) enum ReceiverKeys {
     /// None: packets are in the clear.
     Insecure,
+    /// Certificates.
+    Certified(ServerConfig),
     /// Our key, and those of the permitted senders; all are permitted if the list is empty.
     Sealed {
         own: PrivateKey,
@@ -71,6 +74,11 @@ impl ReceiverKeys {
 pub(crate) enum SenderKeys {
     /// None: packets are in the clear.
     Insecure,
+    /// An authority vouches for the receiver's name.
+    Authority {
+        config: Box<ClientConfig>,
+        name: ServerName<'static>,
+    },
     /// The receiver has one of these keys, which are those of `source`.
     Trusted {
         own: Option<PrivateKey>,
@@ -117,7 +125,7 @@ impl SenderKeys {
     pub(crate) fn source(&self) -> &str {
         match self {
             Self::Trusted { source, .. } => source,
-            Self::Insecure | Self::Unknown { .. } => "",
+            Self::Insecure | Self::Authority { .. } | Self::Unknown { .. } => "",
         }
     }
 
@@ -156,6 +164,7 @@ pub(crate) fn receive_by(builder: EndpointBuilder, keys: &ReceiverKeys) -> Endpo
     let builder = logging(builder);
     match keys {
         ReceiverKeys::Insecure => builder.insecure(),
+        ReceiverKeys::Certified(config) => builder.tls_server(config.clone()),
         ReceiverKeys::Sealed { own, allowed } => {
             let builder = builder.identity(own.clone());
             if allowed.is_empty() {
@@ -172,6 +181,7 @@ pub(crate) fn send_by(builder: EndpointBuilder, keys: &SenderKeys) -> EndpointBu
     let builder = logging(builder);
     let (builder, own) = match keys {
         SenderKeys::Insecure => return builder.insecure(),
+        SenderKeys::Authority { config, name } => return builder.tls_client(*config.clone(), name.clone()),
         SenderKeys::Trusted { own, receivers, .. } => {
             let trusting = receivers.iter().fold(builder, |builder, key| builder.trust(*key));
             (trusting, own)

@@ -10,6 +10,7 @@
 //! | `output` | text and JSON output |
 
 mod arguments;
+mod certificates;
 mod event_log;
 mod failure;
 mod first_use;

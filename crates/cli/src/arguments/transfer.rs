@@ -8,6 +8,7 @@ use anabranch::{PublicKey, Rate};
 use clap::Args;
 
 use super::DashboardArguments;
+use crate::certificates::Authorities;
 use crate::output::Output;
 use crate::parse::{
     LocalAddresses, Origins, PeerAddresses, parse_duration, parse_from, parse_key, parse_listen, parse_rate,
@@ -34,6 +35,8 @@ Examples:
           to the holder of this key, as the receiver prints it
   anabranch send big.iso --to 192.0.2.1 --word k7fq-2dmx
           to a receiver that was started with --word and printed this one
+  anabranch send big.iso --to server.example --ca system
+          to a receiver with a certificate, as web servers have one
   anabranch send big.iso --to 192.0.2.1 --insecure
           in the clear, where the path itself is trusted
 
@@ -53,6 +56,8 @@ Examples:
           under this key, from the holder of that key only
   anabranch recv --word downloads
           from those who are told the word that it prints
+  anabranch recv --certificate fullchain.pem --key privkey.pem downloads
+          with a certificate for the name of this host
   anabranch recv - > big.iso
           receive one file and write it to standard output; exit code 0 means that it is complete and verified
   anabranch recv --json --max-size 1GB downloads
@@ -82,6 +87,10 @@ pub(crate) struct RecvArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
 
+    /// Prove this host's name by the certificates in this file (PEM), its own first; --key is then the file with the private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "allow")]
+    pub(crate) certificate: Option<PathBuf>,
+
     /// Refuse senders with other public keys than these [default: everyone may send]
     #[arg(long, value_name = "KEY", value_parser = parse_key)]
     pub(crate) allow: Vec<PublicKey>,
@@ -91,7 +100,7 @@ pub(crate) struct RecvArguments {
     pub(crate) word: Option<Option<Word>>,
 
     /// Receive in the clear, from senders that do so too: others can read and change what arrives
-    #[arg(long, conflicts_with_all = ["key", "allow", "word"])]
+    #[arg(long, conflicts_with_all = ["key", "certificate", "allow", "word"])]
     pub(crate) insecure: bool,
 
     /// Exit after the first transfer
@@ -166,12 +175,16 @@ pub(crate) struct SendArguments {
     #[arg(long)]
     pub(crate) accept_new: bool,
 
+    /// Trust a receiver that proves the first name in --to by a certificate of these authorities: of this host, or of a file (PEM)
+    #[arg(long, value_name = "system|FILE", conflicts_with_all = ["key", "accept_new"])]
+    pub(crate) ca: Option<Authorities>,
+
     /// Trust a receiver that proves that it knows this word, and prove the same to it
     #[arg(long, value_name = "WORD", conflicts_with = "accept_new")]
     pub(crate) word: Option<Word>,
 
     /// Send in the clear, to a receiver that receives so: others can read and change what is sent
-    #[arg(long, conflicts_with_all = ["key", "accept_new", "word"])]
+    #[arg(long, conflicts_with_all = ["key", "accept_new", "ca", "word"])]
     pub(crate) insecure: bool,
 
     /// Uplinks to send from: local addresses or devices [default: all devices with a default route]

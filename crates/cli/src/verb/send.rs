@@ -11,6 +11,7 @@ use anabranch::{Association, Endpoint, PeerInfo, PublicKey};
 use tokio::time::sleep;
 
 use crate::arguments::SendArguments;
+use crate::certificates;
 use crate::event_log::EventLog;
 use crate::failure::Failure;
 use crate::first_use::{self, Meeting};
@@ -48,7 +49,7 @@ pub(crate) async fn run(
     }
     let mut config = arguments.settings.association_config()?;
     config.progress_timeout = Some(arguments.progress_timeout);
-    let keys = sender_keys(arguments.insecure, arguments.key.as_deref(), &arguments.to)?;
+    let keys = keys(&arguments)?;
     let remotes = interrupt.or(resolve(&arguments.to)).await?;
     let Opened { sockets, warnings } = sockets(arguments.from.as_ref(), &remotes)?;
     for text in warnings.iter().chain(&keys.key_log_warning()) {
@@ -93,6 +94,21 @@ pub(crate) async fn run(
     network::close(&endpoint).await;
     let logged = EventLog::finish(log);
     result.and(logged)
+}
+
+/// With what both ends prove who they are.
+fn keys(arguments: &SendArguments) -> Result<SenderKeys, Failure> {
+    let to = &arguments.to;
+    match &arguments.ca {
+        None => sender_keys(arguments.insecure, arguments.key.as_deref(), to),
+        Some(_) if to.key.is_some() => Err(Failure::usage(
+            "--ca is for receivers with a certificate, which have no key; leave out one of them",
+        )),
+        Some(authorities) => Ok(SenderKeys::Authority {
+            config: Box::new(authorities.client_config()?),
+            name: certificates::name_of(to)?,
+        }),
+    }
 }
 
 /// The keys of a sender by its arguments.

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod browser;
+mod certificates;
 mod check;
 mod cut_link;
 mod dashboard;

@@ -17,8 +17,10 @@ use tokio::task::JoinSet;
 use tokio::time::interval;
 
 use crate::arguments::RecvArguments;
+use crate::certificates;
 use crate::failure::Failure;
 use crate::interrupt::{Interrupt, on_thread};
+use crate::keys::ReceiverKeys;
 use crate::listening::{UNACCEPTED_BUFFER, listen, listening_sockets, receiver_keys};
 use crate::network::{self, Guarded};
 use crate::output::{Counter, Event, Reporter, Role, StoredReport, observe};
@@ -59,12 +61,7 @@ pub(crate) async fn run(
     let mut config = arguments.settings.association_config()?;
     let buffer = mem::replace(&mut config.receive_buffer, BufferSize::Fixed(UNACCEPTED_BUFFER));
     let sockets = listening_sockets(arguments.listen.as_ref(), PORT)?;
-    let keys = receiver_keys(
-        arguments.insecure,
-        arguments.key.as_deref(),
-        arguments.allow.clone(),
-        &**reporter,
-    )?;
+    let keys = keys(&arguments, &**reporter)?;
     let word = arguments.word.clone().map(word).transpose()?;
     let endpoint = listen(sockets, config, &keys).await?;
     let addresses = endpoint.local_addrs();
@@ -101,6 +98,15 @@ pub(crate) async fn run(
     server.sessions.shutdown().await;
     network::close(&endpoint).await;
     result
+}
+
+/// With what this host proves who it is.
+fn keys(arguments: &RecvArguments, reporter: &dyn Reporter) -> Result<ReceiverKeys, Failure> {
+    let key = arguments.key.as_deref();
+    match (&arguments.certificate, key) {
+        (Some(file), Some(key)) => certificates::server_config(file, key).map(ReceiverKeys::Certified),
+        _ => receiver_keys(arguments.insecure, key, arguments.allow.clone(), reporter),
+    }
 }
 
 /// Where and how everything is stored.
