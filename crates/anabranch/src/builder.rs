@@ -22,7 +22,7 @@ use crate::observe::Observer;
 #[cfg(target_os = "linux")]
 use crate::runtime::InterfaceChanges;
 use crate::runtime::{self, Clock, Watched};
-use crate::security::{SEAL_OVERHEAD, Security};
+use crate::security::{Balanced, SEAL_OVERHEAD, Security};
 use crate::streams::StreamLimits;
 use crate::trace::in_endpoint;
 
@@ -242,6 +242,15 @@ impl EndpointBuilder {
     #[must_use]
     pub fn key_log(mut self, log: Arc<dyn KeyLog>) -> Self {
         self.security.key_log = Some(log);
+        self
+    }
+
+    /// Makes this endpoint one of several machines that serve one address, behind a balancer that sends each datagram to the machine which
+    /// [`destination`](crate::destination) names. All have the same `secret` and the same identity, each has a `machine` number of its own.
+    /// `docs/scale.md` describes the rest.
+    #[must_use]
+    pub const fn behind_balancer(mut self, machine: u16, secret: [u8; 32]) -> Self {
+        self.security.balanced = Some(Balanced { machine, secret });
         self
     }
 

@@ -87,7 +87,8 @@ pub use anabranch_proto::{
     SourcePrefix,
 };
 pub use anabranch_secure::{
-    ExporterSecret, HandshakeError, KeyList, KeyParseError, PeerInfo, PrivateKey, PublicKey, rustls,
+    Destination, ExporterSecret, HandshakeError, KeyList, KeyParseError, PeerInfo, PrivateKey, PublicKey,
+    destination, rustls,
 };
 pub use anabranch_types::{AssociationId, Instant, MessageId, PathAddr, PathId, Ppid, Rate, StreamId};
 pub use association::Association;

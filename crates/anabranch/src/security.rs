@@ -1,5 +1,6 @@
 //! Security of an endpoint: its identity, whom it trusts, and the handshake before an association.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -24,6 +25,21 @@ pub(crate) struct Security {
     pub(crate) client: Option<(ClientConfig, ServerName<'static>)>,
     pub(crate) server: Option<ServerConfig>,
     pub(crate) key_log: Option<Arc<dyn KeyLog>>,
+    pub(crate) balanced: Option<Balanced>,
+}
+
+/// One of several machines that serve one address.
+#[derive(Clone, Copy)]
+pub(crate) struct Balanced {
+    pub(crate) machine: u16,
+    pub(crate) secret: [u8; 32],
+}
+
+/// Without the secret.
+impl fmt::Debug for Balanced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Balanced({})", self.machine)
+    }
 }
 
 impl Security {
@@ -45,6 +61,7 @@ impl Security {
             mut client,
             mut server,
             key_log,
+            balanced,
         } = self;
         let has_keys = identity.is_some() || trust.is_some();
         let has_tls = client.is_some() || server.is_some();
@@ -66,6 +83,10 @@ impl Security {
             server = Some(accepting);
             own_key = Some(identity.public_key());
             config.secret = identity.endpoint_secret();
+        }
+        if let Some(Balanced { machine, secret }) = balanced {
+            config.machine = Some(machine);
+            config.secret = secret;
         }
         if let Some(log) = key_log {
             if let Some((client, _)) = &mut client {

@@ -19,6 +19,9 @@ pub struct Config {
     pub server: Option<Arc<ServerConfig>>,
     /// Handshakes of clients in progress at one time. As many that are complete answer repetitions for some time.
     pub max_handshakes: usize,
+    /// The number of this machine among several that serve one address behind a [balancer](crate::destination): the first two bytes of all
+    /// indexes of ours, instead of random ones.
+    pub machine: Option<u16>,
     /// Packets sealed with a key before it is updated; at most half the AEAD's limit (RFC 9001 §6.6).
     pub key_update_after: u64,
     pub(crate) random: &'static dyn SecureRandom,
@@ -39,6 +42,7 @@ impl Config {
             versions: vec![Version::V1],
             server: None,
             max_handshakes: 1_000,
+            machine: None,
             key_update_after: u64::MAX,
             random,
         })

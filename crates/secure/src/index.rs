@@ -18,6 +18,12 @@ impl Index {
     pub const fn as_bytes(&self) -> &[u8; INDEX_LEN] {
         &self.0
     }
+
+    /// The number of the machine that has chosen it, if machines have numbers.
+    pub(crate) const fn machine(self) -> u16 {
+        let [high, low, ..] = self.0;
+        u16::from_be_bytes([high, low])
+    }
 }
 
 impl From<[u8; INDEX_LEN]> for Index {

@@ -6,6 +6,7 @@
 //!
 //! Sans-IO: time is an argument, and all randomness comes from rustls' provider. A packet grows by [`OVERHEAD`] bytes.
 
+mod balancer;
 mod config;
 mod cookie;
 mod endpoint;
@@ -22,6 +23,7 @@ mod replay;
 mod reset;
 mod version;
 
+pub use balancer::{Destination, destination};
 pub use config::Config;
 pub use endpoint::{Endpoint, Event, Received};
 pub use error::{Dropped, HandshakeError};

@@ -12,8 +12,8 @@ use anabranch::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use anabranch::rustls::version::TLS13;
 use anabranch::rustls::{ClientConfig, RootCertStore, ServerConfig};
 use anabranch::{
-    Association, AssociationConfig, AssociationEvent, BindError, CloseReason, ConnectError, Endpoint,
-    EndpointBuilder, PathChange, PrivateKey, PublicKey, Reachability,
+    Association, AssociationConfig, AssociationEvent, BindError, CloseReason, ConnectError, Destination,
+    Endpoint, EndpointBuilder, PathChange, PrivateKey, PublicKey, Reachability, destination,
 };
 
 use crate::common::{TIME_LIMIT, hasty, in_time, join, next, number_of, numbered, server, text};
@@ -109,17 +109,23 @@ impl Socket for Recorder {
     }
 }
 
+/// A socket at a free port of 127.0.0.2, and what it sends.
+fn recorded() -> (Recorder, Arc<Mutex<Vec<Vec<u8>>>>) {
+    let sent = Arc::new(Mutex::new(Vec::new()));
+    let socket = anabranch::udp_socket("127.0.0.2:0".parse().unwrap()).unwrap();
+    let recorder = Recorder {
+        socket,
+        sent: Arc::clone(&sent),
+    };
+    (recorder, sent)
+}
+
 #[tokio::test]
 async fn nothing_is_readable_on_the_way() {
     in_time(async {
         let theirs = key();
         let server = listening(at(&["127.0.0.1:0"]).identity(theirs.clone()).trust_everyone()).await;
-        let sent = Arc::new(Mutex::new(Vec::new()));
-        let socket = anabranch::udp_socket("127.0.0.2:0".parse().unwrap()).unwrap();
-        let recorder = Recorder {
-            socket,
-            sent: Arc::clone(&sent),
-        };
+        let (recorder, sent) = recorded();
         let client = Endpoint::builder()
             .socket(Arc::new(recorder))
             .trust(theirs.public_key());
@@ -139,6 +145,34 @@ async fn nothing_is_readable_on_the_way() {
             sent.iter()
                 .all(|datagram| datagram.windows(8).all(|part| part != tag))
         );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn packets_name_the_machine_behind_a_balancer() {
+    in_time(async {
+        let theirs = key();
+        let server = at(&["127.0.0.1:0"]).identity(theirs.clone()).trust_everyone();
+        let server = listening(server.behind_balancer(0x0A0B, [5; 32])).await;
+        let (recorder, sent) = recorded();
+        let client = Endpoint::builder()
+            .socket(Arc::new(recorder))
+            .trust(theirs.public_key());
+        let client = client.bind().await.unwrap();
+        let (alice, bob) = join(&client, &server).await;
+        alice.send(text("to machine 0x0A0B")).await.unwrap();
+        assert_eq!(next(&bob).await.payload, "to machine 0x0A0B");
+        let sent = sent.lock().unwrap();
+        let destinations: Vec<_> = sent
+            .iter()
+            .map(|datagram| destination(datagram).unwrap())
+            .collect();
+        let is_machine = |one: &Destination| *one == Destination::Machine(0x0A0B);
+        let (begin, rest) = destinations.split_at(destinations.iter().position(is_machine).unwrap());
+        assert!(rest.iter().all(is_machine));
+        // The handshake began with one client index.
+        assert!(begin.len() >= 2 && begin.iter().all(|one| one == &begin[0]));
     })
     .await;
 }

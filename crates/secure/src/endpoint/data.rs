@@ -127,7 +127,13 @@ impl Endpoint {
             self.events.push_back(Event::Reset { connection });
             return Ok(Received::Control);
         }
+        // All machines have the same secret: a reset by another one would end a connection that lives.
+        let is_ours = self
+            .config
+            .machine
+            .is_none_or(|machine| machine == index.machine());
         if let Some(len) = reset_len(datagram.len())
+            && is_ours
             && self.reset_budget.take(now)
         {
             let mut reset = vec![0; len];

@@ -16,6 +16,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ServerConfig, Side};
 
 use self::data::ResetBudget;
+use crate::balancer::MACHINE_LEN;
 use crate::config::Config;
 use crate::cookie::CookieKey;
 use crate::error::{Dropped, HandshakeError};
@@ -307,6 +308,9 @@ impl Endpoint {
         loop {
             let mut bytes = [0; 8];
             self.config.random.fill(&mut bytes).map_err(|_| Dropped::Busy)?;
+            if let Some(machine) = self.config.machine {
+                bytes[..MACHINE_LEN].copy_from_slice(&machine.to_be_bytes());
+            }
             if !self.connections.contains_key(&Index(bytes)) {
                 return Ok(Index(bytes));
             }

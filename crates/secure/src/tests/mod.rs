@@ -1,6 +1,7 @@
 //! Scenario tests of two endpoints on lossy paths, in virtual time.
 
 mod attacks;
+mod balancer;
 mod data;
 mod handshake;
 mod identity;
