@@ -7,6 +7,7 @@ use anabranch_policy::PathFacts;
 use anabranch_types::{AssociationId, ChannelId, MessageId, PathAddr, PathId, StreamId, VerificationTag};
 
 use super::{Association, CloseReason, State, close};
+use crate::endpoint::AssociationMut;
 use crate::message::{MessagePart, ReceivedMessage};
 use crate::send::{Abandonments, SendError};
 
@@ -256,6 +257,15 @@ impl Association {
         }
     }
 
+    /// Sends a heartbeat on `path` at once, unless one is outstanding (REQUESTHEARTBEAT, RFC 9260 §11.1.10). If it is not
+    /// acknowledged in time, that counts as an error of the path. Unknown and unconfirmed paths are ignored; unconfirmed ones are
+    /// probed anyway.
+    pub fn request_heartbeat(&mut self, path: PathId) {
+        self.transfer.request_heartbeat(path);
+    }
+}
+
+impl AssociationMut<'_> {
     /// Enables or disables heartbeats on `path` (CHANGEHEARTBEAT, RFC 9260 §11.1.6; `SPP_HB_DISABLE` in RFC 6458 §8.1.12). They are
     /// enabled at first. Without heartbeats, a failure of the path is detected only by data. Unconfirmed addresses and failed paths are
     /// probed nevertheless. An unknown path is ignored.
@@ -263,12 +273,5 @@ impl Association {
         if self.transfer.paths.contains(path) {
             self.transfer.set_heartbeats(path, enabled);
         }
-    }
-
-    /// Sends a heartbeat on `path` at once, unless one is outstanding (REQUESTHEARTBEAT, RFC 9260 §11.1.10). If it is not
-    /// acknowledged in time, that counts as an error of the path. Unknown and unconfirmed paths are ignored; unconfirmed ones are
-    /// probed anyway.
-    pub fn request_heartbeat(&mut self, path: PathId) {
-        self.transfer.request_heartbeat(path);
     }
 }
