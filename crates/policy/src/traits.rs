@@ -11,6 +11,7 @@ use crate::facts::{
     LostPackets, PathAck, PathFacts, Pick, Reachability, Reschedule, SendAllowance, SentPacket, StreamFacts,
     StuckChunk,
 };
+use crate::path_scheduler::leaves_a_quarter;
 
 /// Methods of all policies.
 pub trait Policy: Send + fmt::Debug {
@@ -129,7 +130,8 @@ pub trait PathScheduler: Policy {
     }
     /// An output call begins: as many packets as the windows allow follow at this moment.
     fn on_round(&mut self) {}
-    /// Whether the scheduler ever sends chunks in flight on one path on others too. If not, the core skips the check.
+    /// Whether the scheduler ever sends any chunk in flight on one path on others too. If not, the core asks about chunks of redundant
+    /// streams only.
     fn sends_duplicates(&self) -> bool {
         false
     }
@@ -140,9 +142,11 @@ pub trait PathScheduler: Policy {
     /// The duplicate counts as [`PathFacts::duplicated_bytes`] for a round trip. The acknowledgement of a chunk with
     /// duplicates proves nothing about any path: it is no RTT sample, does not clear error counters, and no cwnd
     /// grows by it.
+    ///
+    /// By default, chunks of redundant streams are duplicated as long as duplicates leave a quarter of the cwnd to other data.
     fn wants_duplicate(&self, chunk: &ChunkInFlight, onto: &PathFacts, now: Instant) -> bool {
-        let _ = (chunk, onto, now);
-        false
+        let _ = now;
+        chunk.redundant && leaves_a_quarter(chunk, onto)
     }
 }
 

@@ -62,6 +62,8 @@ pub struct ChunkInFlight {
     pub path: PathId,
     /// When it was last sent.
     pub sent_at: Instant,
+    /// Whether the application wants it on all paths.
+    pub redundant: bool,
 }
 
 /// The decision to reschedule chunks that block a buffer.

@@ -33,6 +33,7 @@ pub use in_order_arrival::{InOrderArrival, InOrderArrivalParameters};
 pub use largest_space::LargestSpace;
 pub use min_rtt::MinRtt;
 pub use primary::Primary;
+pub(crate) use redundant::leaves_a_quarter;
 pub use redundant::{Redundant, RedundantParameters};
 pub use round_robin::RoundRobin;
 pub use stream_mapped::StreamMapped;

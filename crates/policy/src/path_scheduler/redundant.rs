@@ -23,6 +23,20 @@ use crate::math::mul_div;
 use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{Backlog, ChunkInFlight, PathFacts, PathScheduler, Pick, Policy};
 
+/// Share of a cwnd that duplicates may fill unless set, in thousandths.
+const SHARE_PER_MILLE: u32 = 750;
+
+/// Whether a duplicate of `chunk` on `onto` leaves a quarter of the cwnd to other data: the answer of all other path schedulers for the
+/// chunks of redundant streams.
+pub(crate) fn leaves_a_quarter(chunk: &ChunkInFlight, onto: &PathFacts) -> bool {
+    fits(chunk, onto, SHARE_PER_MILLE)
+}
+
+fn fits(chunk: &ChunkInFlight, onto: &PathFacts, share_per_mille: u32) -> bool {
+    let most = mul_div(onto.cwnd, share_per_mille.into(), 1_000);
+    onto.duplicated_bytes + chunk.bytes <= most
+}
+
 /// Parameters of [`Redundant`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RedundantParameters {
@@ -32,7 +46,9 @@ pub struct RedundantParameters {
 
 impl Default for RedundantParameters {
     fn default() -> Self {
-        Self { share_per_mille: 750 }
+        Self {
+            share_per_mille: SHARE_PER_MILLE,
+        }
     }
 }
 
@@ -81,7 +97,6 @@ impl PathScheduler for Redundant {
     }
 
     fn wants_duplicate(&self, chunk: &ChunkInFlight, onto: &PathFacts, _now: Instant) -> bool {
-        let most = mul_div(onto.cwnd, self.parameters.share_per_mille.into(), 1_000);
-        onto.duplicated_bytes + chunk.bytes <= most
+        fits(chunk, onto, self.parameters.share_per_mille)
     }
 }

@@ -106,16 +106,11 @@ fn duplicates_never_exceed_the_cwnd() {
     for_all::<PathSchedulerChoice>(|policy, twin, rng| {
         for _ in 0..STEPS {
             let paths = any_paths(rng);
-            let Some(onto) = paths.first().filter(|_| policy.sends_duplicates()) else {
+            let Some(onto) = paths.first() else {
                 continue;
             };
             let now = Instant::from_nanos(rng.below(1 << 40));
-            let chunk = ChunkInFlight {
-                tsn: tsn(1 << 32),
-                bytes: 20 + 4 * rng.below(2_000),
-                path: PathId(7),
-                sent_at: now - ms(rng.below(500)),
-            };
+            let chunk = any_chunk(now, rng);
             let answer = policy.wants_duplicate(&chunk, onto, now);
             assert_eq!(
                 answer,
@@ -126,6 +121,42 @@ fn duplicates_never_exceed_the_cwnd() {
             assert!(!(answer && is_full), "{onto:?}");
         }
     });
+}
+
+#[test]
+fn only_chunks_of_redundant_streams_are_duplicated_unless_all_are() {
+    for_all::<PathSchedulerChoice>(|policy, _, rng| {
+        for _ in 0..STEPS {
+            let mut paths = any_paths(rng);
+            let Some(onto) = paths.first_mut() else {
+                continue;
+            };
+            let now = Instant::from_nanos(rng.below(1 << 40));
+            let mut chunk = any_chunk(now, rng);
+            let sends_any = policy.sends_duplicates();
+            chunk.redundant = false;
+            assert!(
+                sends_any || !policy.wants_duplicate(&chunk, onto, now),
+                "{onto:?}"
+            );
+            // A path with room takes what is to be on all paths.
+            chunk.redundant = true;
+            onto.duplicated_bytes = 0;
+            onto.cwnd = 2 * chunk.bytes;
+            assert!(policy.wants_duplicate(&chunk, onto, now), "{onto:?}");
+        }
+    });
+}
+
+/// A chunk in flight on a path that is none of the others.
+fn any_chunk(now: Instant, rng: &mut Rng) -> ChunkInFlight {
+    ChunkInFlight {
+        tsn: tsn(1 << 32),
+        bytes: 20 + 4 * rng.below(2_000),
+        path: PathId(7),
+        sent_at: now - ms(rng.below(500)),
+        redundant: rng.chance(1, 2),
+    }
 }
 
 #[test]

@@ -110,6 +110,26 @@ impl Association {
         self.transfer.sender.priority_and_weight(stream)
     }
 
+    /// Sets whether `stream` is redundant: its chunks are sent on all paths that are in use, so that what a path loses arrives over
+    /// another one, and a path that fails delays nothing. Duplicates are sent within the windows and limits of the paths, as the path
+    /// scheduler decides, and the peer delivers each message once. False by default.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::InvalidStream`].
+    pub fn set_stream_redundancy(&mut self, stream: StreamId, redundant: bool) -> Result<(), SendError> {
+        self.transfer.sender.set_redundancy(stream, redundant)
+    }
+
+    /// Whether `stream` is redundant ([`Association::set_stream_redundancy`]).
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::InvalidStream`].
+    pub fn stream_redundancy(&self, stream: StreamId) -> Result<bool, SendError> {
+        self.transfer.sender.redundancy(stream)
+    }
+
     //= rfc3758 3.3.2-6, 3.3.3-1
     /// Whether messages may be abandoned: both ends support FORWARD TSN (RFC 3758). False before the handshake is complete.
     #[must_use]

@@ -23,6 +23,7 @@ mod partial;
 mod parts;
 mod queue;
 mod reconfig;
+mod redundant;
 mod scoreboard;
 mod settings;
 mod started;
@@ -52,6 +53,8 @@ use self::keyed::KeyedMessages;
 use self::line::Line;
 use self::low_water::LowWater;
 use self::partial::Partial;
+use self::queue::Waiting;
+use self::redundant::RedundantStreams;
 use self::scoreboard::{Applied, Scoreboard};
 use self::streams::{PeerRoom, Streams};
 use self::window::PeerWindow;
@@ -107,6 +110,7 @@ pub(crate) struct Sender {
     low_water: OnDemand<LowWater>,
     partial: Partial,
     keyed: KeyedMessages,
+    redundant: RedundantStreams,
     /// Whether both ends support FORWARD TSN.
     partially_reliable: bool,
     /// Whether the handshake is complete.
@@ -143,6 +147,7 @@ impl Sender {
             low_water: OnDemand::default(),
             partial: Partial::default(),
             keyed: KeyedMessages::default(),
+            redundant: RedundantStreams::default(),
             partially_reliable: false,
             was_negotiated: false,
             is_renumbered: false,
@@ -257,6 +262,16 @@ impl Sender {
     ) -> Option<UserData<'_>> {
         let room = self.room(max_chunk, fragment_at);
         let piece = self.next_piece(path, room, scheduler)?;
+        self.send_piece(piece, (path, room), scheduler, now)
+    }
+
+    fn send_piece(
+        &mut self,
+        piece: Piece,
+        (path, room): (PathId, Room),
+        scheduler: &mut dyn StreamScheduler,
+        now: Instant,
+    ) -> Option<UserData<'_>> {
         if !self.keyed.admits(|| Some(piece.message)) {
             return None;
         }
@@ -282,6 +297,7 @@ impl Sender {
             let queued = self.queued_on(chunk.stream);
             self.low_water.make_mut().fell_to(chunk.stream, queued);
         }
+        self.redundant.sent(chunk.stream, self.scoreboard.next_tsn());
         self.scoreboard.send(chunk, path, now)
     }
 
@@ -296,10 +312,14 @@ impl Sender {
 
     //= rfc8260 2.2.2-4
     fn next_piece(&self, path: PathId, room: Room, scheduler: &dyn StreamScheduler) -> Option<Piece> {
+        let next = self.streams.next(path, scheduler, || self.peer_room(room))?;
+        self.piece_of(next, room)
+    }
+
+    fn piece_of(&self, next: &Waiting, room: Room) -> Option<Piece> {
         if room.is_full() || self.has_used_all_tsns() {
             return None;
         }
-        let next = self.streams.next(path, scheduler, || self.peer_room(room))?;
         let payload = room.piece(next.message.payload.len())?;
         let is_admitted = payload as u64 <= self.peer_window() || !self.has_outstanding();
         is_admitted.then_some(Piece {

@@ -126,12 +126,14 @@ impl Sender {
         self.streams.tell_all_ready(scheduler);
     }
 
-    /// Takes over priorities, weights, low-water marks and deactivated keys after a restart of the peer. To be called before any message is queued.
+    /// Takes over priorities, weights, redundancy, low-water marks and deactivated keys after a restart of the peer. To be called before any
+    /// message is queued.
     pub(crate) fn keep_stream_settings(&mut self, before: &Self) {
         self.streams.keep_settings(&before.streams);
         if let Some(marks) = before.low_water.for_empty_queues() {
             *self.low_water.make_mut() = marks;
         }
+        self.redundant.keep_streams(&before.redundant);
         self.keep_free_keys(before);
     }
 

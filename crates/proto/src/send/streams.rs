@@ -306,7 +306,12 @@ impl Streams {
 
     //= rfc8260 2.2.2-6
     /// Whether the next fragment of `head`, the head message of `stream`, may be sent.
-    fn may_go_on(&self, stream: StreamId, head: &Waiting, peer: impl FnOnce() -> PeerRoom) -> bool {
+    pub(super) fn may_go_on(
+        &self,
+        stream: StreamId,
+        head: &Waiting,
+        peer: impl FnOnce() -> PeerRoom,
+    ) -> bool {
         if self.started.has(stream) {
             return true;
         }
@@ -548,7 +553,7 @@ impl Streams {
     }
 
     /// The head of a stream, unless it may not start before another message is acknowledged.
-    fn ready_head(&self, id: StreamId) -> Option<&Waiting> {
+    pub(super) fn ready_head(&self, id: StreamId) -> Option<&Waiting> {
         let may_begin = |head: &Waiting| {
             let stream = &self.streams[id.index()];
             head.message.unordered || stream.ordered_in_window < MAX_ORDERED_IN_WINDOW

@@ -1,4 +1,5 @@
-//! Duplication: chunks in flight on one path are also sent on others, by decision of the path scheduler (ADR 0033).
+//! Duplication: chunks in flight on one path are also sent on others, by decision of the path scheduler (ADR 0033). It is asked about all
+//! chunks if it may duplicate any, otherwise about those of redundant streams (ADR 0198).
 //!
 //! A duplicate does not change the scoreboard: the chunk stays in flight on its path, where losses are detected and retransmissions
 //! sent. The duplicate counts in the window of its path for one round trip.
@@ -10,20 +11,30 @@ use anabranch_wire::PacketBuilder;
 use super::Transfer;
 use super::sendable::Purpose;
 use super::write::push_data;
+use crate::path::PathIds;
 
 impl Transfer {
-    /// The first path on which the scheduler would send a duplicate now.
-    pub(super) fn wants_duplicates(&mut self, now: Instant) -> Option<PathId> {
-        if self.paths.usable_count() < 2 || !self.policies.path_scheduler.sends_duplicates() {
+    /// The first path on which the scheduler would send a duplicate now. While chunks are lost, only those of redundant streams are sent.
+    pub(super) fn wants_duplicates(&mut self, is_lost: bool, now: Instant) -> Option<PathId> {
+        let is_general = self.policies.path_scheduler.sends_duplicates();
+        if is_general && is_lost || !is_general && !self.sender.has_redundant() {
             return None;
         }
-        if !self.sender.has_outstanding() {
+        if self.paths.usable_count() < 2 || !self.sender.has_outstanding() {
+            return None;
+        }
+        if !is_general && !self.sender.misses_duplicates(&self.usable_paths()) {
             return None;
         }
         self.refresh_sendable(Purpose::Again, now);
         self.paths
             .ids()
             .find(|id| self.paths.fact(*id).can_take_data() && self.next_duplicate(*id, now).is_some())
+    }
+
+    fn usable_paths(&self) -> PathIds {
+        let usable = self.paths.facts().iter().filter(|path| path.is_usable());
+        usable.map(|path| path.id).collect()
     }
 
     /// Writes duplicates for `path` while they fit and the scheduler selects any.
@@ -34,6 +45,7 @@ impl Transfer {
             && chunk.bytes <= packet.room() as u64
             && self.sender.admits_again(chunk.tsn)
         {
+            self.sender.settle_duplicate(chunk.tsn, path);
             let duplicate = self.sender.duplicate(chunk.tsn);
             let payload = duplicate.payload().len() as u64;
             push_data(packet, &duplicate);
@@ -49,8 +61,20 @@ impl Transfer {
         }
     }
 
-    /// The next chunk to duplicate on `path`. Chunks that are too long for it are skipped.
+    /// The next chunk to duplicate on `path`: of all chunks if the scheduler sends duplicates of any, otherwise of redundant streams.
     fn next_duplicate(&mut self, path: PathId, now: Instant) -> Option<ChunkInFlight> {
+        let chunk = if self.policies.path_scheduler.sends_duplicates() {
+            self.next_elsewhere(path)?
+        } else {
+            self.next_redundant(path)?
+        };
+        let onto = self.paths.fact(path);
+        let scheduler = &self.policies.path_scheduler;
+        scheduler.wants_duplicate(&chunk, onto, now).then_some(chunk)
+    }
+
+    /// The next chunk in flight on another path that `path` did not have yet. Chunks that are too long for it are skipped.
+    fn next_elsewhere(&mut self, path: PathId) -> Option<ChunkInFlight> {
         let longest = u64::from(self.paths.fact(path).max_data_chunk);
         loop {
             let from = self.paths.path(path).sending.duplicates.next();
@@ -59,12 +83,22 @@ impl Transfer {
             duplicates.set_next(tsn);
             let chunk = self.sender.in_flight_chunk(tsn)?;
             if chunk.bytes <= longest && !(self.sender.has_unreliable() && self.sender.gives_up(tsn)) {
-                let onto = self.paths.fact(path);
-                let scheduler = &self.policies.path_scheduler;
-                return scheduler.wants_duplicate(&chunk, onto, now).then_some(chunk);
+                return Some(chunk);
             }
             let duplicates = &mut self.paths.path_mut(path).sending.make_mut().duplicates;
             duplicates.set_next(tsn.next());
+        }
+    }
+
+    /// The next chunk of a redundant stream that is missing on `path`. Chunks that are too long for it are skipped.
+    fn next_redundant(&mut self, path: PathId) -> Option<ChunkInFlight> {
+        let longest = u64::from(self.paths.fact(path).max_data_chunk);
+        loop {
+            let chunk = self.sender.missing_on(path)?;
+            if chunk.bytes <= longest {
+                return Some(chunk);
+            }
+            self.sender.settle_duplicate(chunk.tsn, path);
         }
     }
 }

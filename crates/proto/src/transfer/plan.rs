@@ -29,6 +29,8 @@ pub(crate) enum DataPlan {
         /// Queued bytes to skip before the first chunk; 0 starts with the next chunk of the queue.
         skip: u64,
     },
+    /// New chunks of redundant streams, although others are lost.
+    Urgent,
     /// A tail loss probe: new chunks, or the highest chunk in flight on the path once more (RFC 8985 §7.3).
     TailProbe { new: bool },
     /// Chunks in flight on another path that block the buffers, so that no new data can be sent.
@@ -81,13 +83,14 @@ impl Transfer {
 
     //= rfc9260 6.1-14
     /// Decides by priority: retransmissions, then duplicates, then new data. Lost chunks come first because both ends' buffers wait
-    /// for them (RFC 9260 §6.1 C). Duplicates come before new data, which would leave no window for them.
+    /// for them (RFC 9260 §6.1 C). Duplicates come before new data, which would leave no window for them. What redundant streams send
+    /// waits for no retransmission (ADR 0198).
     fn decide(&mut self, now: Instant) -> Decision {
         if self.sender.is_drained() {
             return Decision::Nothing;
         }
         let is_lost = self.sender.next_lost().is_some();
-        if !is_lost && let Some(path) = self.wants_duplicates(now) {
+        if let Some(path) = self.wants_duplicates(is_lost, now) {
             return Decision::Send(path, DataPlan::Duplicates);
         }
         // No new data may be sent although data is queued: buffers or the peer's window are full. Chunk rescheduling can help then,
@@ -110,6 +113,9 @@ impl Transfer {
             return self.dormant();
         }
         if is_lost {
+            if may_send_new && let Some(path) = self.urgent(now) {
+                return Decision::Send(path, DataPlan::Urgent);
+            }
             self.refresh_sendable(Purpose::Again, now);
             if let Some((path, data)) = self.retransmission() {
                 return Decision::Send(path, data);
@@ -120,6 +126,18 @@ impl Transfer {
             return Decision::Nothing;
         }
         self.new_data(now)
+    }
+
+    /// The path of new data of a redundant stream, if that is next.
+    fn urgent(&mut self, now: Instant) -> Option<PathId> {
+        if !self.sender.may_be_urgent() || !self.paths.ids().any(|id| self.has_urgent_for(id)) {
+            return None;
+        }
+        self.refresh_sendable(Purpose::New, now);
+        match self.new_data(now) {
+            Decision::Send(path, DataPlan::New { skip: 0 }) if self.has_urgent_for(path) => Some(path),
+            _ => None,
+        }
     }
 
     /// Plans a tail loss probe on `path`, which may exceed the congestion window by one packet (RFC 8985 §7.3): new data if the peer's
@@ -274,6 +292,7 @@ impl Transfer {
             DataPlan::New { .. }
             | DataPlan::TailProbe { new: false }
             | DataPlan::Reschedule
+            | DataPlan::Urgent
             | DataPlan::Duplicates => None,
         };
         size.filter(|size| *size > limit)

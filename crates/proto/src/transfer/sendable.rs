@@ -10,6 +10,9 @@ use crate::path::Path;
 /// The smallest limit of fragments that is obeyed: chunks are multiples of 4 bytes.
 const LEAST_FRAGMENT: usize = 4;
 
+/// The smallest window, in packets, that new data of redundant streams may share with lost chunks.
+const LEAST_URGENT_PACKETS: u64 = 4;
+
 /// The kind of data to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Purpose {
@@ -54,6 +57,17 @@ impl Transfer {
         let scheduler = &*self.policies.stream_scheduler;
         let fragment_at = || self.fragment_at(id);
         self.sender.has_new_for(id, fragment_at, scheduler)
+    }
+
+    /// Whether a redundant stream has new data that path `id` may take before lost chunks. A window that a timeout has closed is for those
+    /// alone.
+    pub(super) fn has_urgent_for(&self, id: PathId) -> bool {
+        let facts = self.paths.fact(id);
+        if facts.cwnd < LEAST_URGENT_PACKETS * u64::from(facts.max_data_chunk) {
+            return false;
+        }
+        let scheduler = &*self.policies.stream_scheduler;
+        self.sender.has_urgent_for(id, self.fragment_at(id), scheduler)
     }
 
     /// Notifies a congestion control that measures rates of the paths that could take more now. Data, buffers or the peer's

@@ -19,6 +19,8 @@ struct NewData {
     /// Bytes of chunks to skip.
     skip: u64,
     sendable: u64,
+    /// Whether only redundant streams are meant.
+    urgent: bool,
 }
 
 impl Transfer {
@@ -56,12 +58,23 @@ impl Transfer {
                         path,
                         skip: 0,
                         sendable,
+                        urgent: false,
                     },
                     packet,
                     now,
                 );
             }
             DataPlan::New { skip } => self.write_unblocked(path, skip, packet, now),
+            DataPlan::Urgent => {
+                let sendable = self.paths.fact(path).sendable;
+                let urgent = NewData {
+                    path,
+                    skip: 0,
+                    sendable,
+                    urgent: true,
+                };
+                self.write_new(urgent, packet, now);
+            }
             DataPlan::Reschedule => self.write_unblocked(path, 0, packet, now),
             DataPlan::TailProbe { new } => self.write_tail_probe(path, new, packet, now),
             DataPlan::Duplicates => self.write_duplicates(path, packet, now),
@@ -111,7 +124,13 @@ impl Transfer {
     fn write_unblocked(&mut self, path: PathId, skip: u64, packet: &mut PacketBuilder<'_>, now: Instant) {
         let sendable = self.paths.fact(path).sendable;
         let sendable = sendable.saturating_sub(self.write_rescheduled(path, packet, now));
-        self.write_new(NewData { path, skip, sendable }, packet, now);
+        let new = NewData {
+            path,
+            skip,
+            sendable,
+            urgent: false,
+        };
+        self.write_new(new, packet, now);
     }
 
     /// Writes a tail loss probe. If it does not fit beside control chunks, it stays due.
@@ -124,6 +143,7 @@ impl Transfer {
                     path,
                     skip: 0,
                     sendable,
+                    urgent: false,
                 },
                 packet,
                 now,
@@ -189,6 +209,7 @@ impl Transfer {
             path,
             skip,
             mut sendable,
+            urgent,
         } = new;
         let fragment_at = self.fragment_at(path);
         let ahead = Ahead {
@@ -202,7 +223,9 @@ impl Transfer {
         let is_window_probe = sender.window_is_shut();
         let mut probe = self.policies.rtt_samples.wants_probe(self.paths.fact(path), now);
         while sendable > 0 {
-            let chunk = if skip == 0 && !sender.has_passed_over() {
+            let chunk = if urgent {
+                sender.send_urgent(path, packet.room(), fragment_at, scheduler, now)
+            } else if skip == 0 && !sender.has_passed_over() {
                 sender.send_new(path, packet.room(), fragment_at, scheduler, now)
             } else {
                 sender.send_ahead(ahead, packet.room(), scheduler, now)

@@ -171,6 +171,7 @@ impl MptcpConnection {
                 bytes: length,
                 path: chunk.path,
                 sent_at: chunk.sent_at,
+                redundant: false,
             };
             let fits = length <= self.most_on(at) && self.fits(at, length);
             let wanted = fits

@@ -40,6 +40,7 @@ mod path_sets;
 mod random_loss;
 mod randomized;
 mod redundant;
+mod redundant_streams;
 mod regressions;
 mod resizing;
 mod restart;

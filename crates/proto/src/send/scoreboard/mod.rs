@@ -26,7 +26,7 @@ use core::ops::Range;
 
 use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::{ChunkInFlight, LostChunk, PathAck, Rescheduled, StuckChunk};
-use anabranch_types::{Instant, IntervalSet, PathId, SendNumber, Tsn, UnwrappedTsn};
+use anabranch_types::{Instant, IntervalSet, PathId, SendNumber, StreamId, Tsn, UnwrappedTsn};
 
 pub(crate) use self::apply::Applied;
 use self::lists::{Flights, Member};
@@ -166,19 +166,29 @@ impl Scoreboard {
     }
 
     /// The chunk `tsn`, if it is in flight.
-    pub(super) fn in_flight_chunk(&self, tsn: UnwrappedTsn) -> Option<ChunkInFlight> {
+    pub(super) fn in_flight_chunk(
+        &self,
+        tsn: UnwrappedTsn,
+        is_redundant: impl FnOnce(StreamId) -> bool,
+    ) -> Option<ChunkInFlight> {
         let sent = self.ring.get(tsn).filter(|sent| sent.is_in_flight())?;
         Some(ChunkInFlight {
             tsn,
             bytes: sent.chunk.bytes(),
             path: sent.path,
             sent_at: sent.sent_at,
+            redundant: is_redundant(sent.chunk.stream),
         })
     }
 
     /// The path on which the chunk `tsn` was sent last.
     pub(super) fn path_of(&self, tsn: UnwrappedTsn) -> Option<PathId> {
         self.ring.get(tsn).map(|sent| sent.path)
+    }
+
+    /// The gap ack blocks of the last SACK.
+    pub(super) fn reported_gaps(&self) -> usize {
+        self.gaps.reported.len()
     }
 
     /// Makes a duplicate of the chunk `tsn`, which is in flight. Its record stays with the path of its last transmission.
