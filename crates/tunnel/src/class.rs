@@ -9,7 +9,10 @@
 //! | the same after more, until everything was sent | bulk |
 //! | datagrams of up to [`SMALL`] bytes | real-time |
 //! | longer ones | bulk |
+//!
+//! A rule of real-time datagrams may be redundant: they are sent on all paths.
 
+use std::fmt;
 use std::num::NonZeroU16;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -109,6 +112,7 @@ pub(crate) struct Traffic {
 pub struct ClassRule {
     class: Class,
     matching: Match,
+    redundant: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -119,14 +123,25 @@ enum Match {
         ports: RangeInclusive<u16>,
     },
     Dscp(u8),
+    /// What is of the class without this rule.
+    Class,
 }
 
 /// Why a text is no rule.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error(
-    "{0:?} is nothing that a class can be given to: expected a port or ports, such as 22, tcp/22 or udp/16384-32767, or dscp=46"
-)]
-pub struct ClassRuleError(String);
+pub enum ClassRuleError {
+    /// It names nothing.
+    #[error(
+        "{0:?} is nothing that a class can be given to: expected a port or ports, such as 22, tcp/22 or udp/16384-32767, or dscp=46"
+    )]
+    Unknown(String),
+    /// Only datagrams that are of no use when they are late are worth the links that they take.
+    #[error("only real-time datagrams are redundant; write it in a line of real-time, or leave it out")]
+    NotRealTime,
+    /// The bytes of connections are sent again.
+    #[error("{0:?} has no datagrams that could be redundant; put it in a line without `redundant`")]
+    Connections(String),
+}
 
 impl ClassRule {
     /// `22`, `tcp/22`, `udp/5000-5100` or `dscp=46` is of `class`.
@@ -135,8 +150,56 @@ impl ClassRule {
     ///
     /// The text is none of these.
     pub fn new(class: Class, text: &str) -> Result<Self, ClassRuleError> {
-        let matching = matching(text).ok_or_else(|| ClassRuleError(text.to_owned()))?;
-        Ok(Self { class, matching })
+        Ok(Self {
+            class,
+            matching: matching(text).ok_or_else(|| ClassRuleError::Unknown(text.to_owned()))?,
+            redundant: false,
+        })
+    }
+
+    /// As [`ClassRule::new`]; its datagrams are redundant.
+    ///
+    /// # Errors
+    ///
+    /// The text is no rule, or no rule of datagrams, or the class is another one than real-time.
+    pub fn redundant(class: Class, text: &str) -> Result<Self, ClassRuleError> {
+        let rule = Self::new(class, text)?;
+        match rule.matching {
+            Match::Ports {
+                is_tcp: Some(true), ..
+            } => Err(ClassRuleError::Connections(text.to_owned())),
+            _ => rule.made_redundant(),
+        }
+    }
+
+    /// All datagrams of `class` are redundant, whatever has made them so.
+    ///
+    /// # Errors
+    ///
+    /// The class is another one than real-time.
+    pub fn all_redundant(class: Class) -> Result<Self, ClassRuleError> {
+        let all = Self {
+            class,
+            matching: Match::Class,
+            redundant: false,
+        };
+        all.made_redundant()
+    }
+
+    fn made_redundant(self) -> Result<Self, ClassRuleError> {
+        match self.class {
+            Class::RealTime => Ok(Self {
+                redundant: true,
+                ..self
+            }),
+            Class::Bulk | Class::Interactive => Err(ClassRuleError::NotRealTime),
+        }
+    }
+
+    /// Whether its datagrams are redundant.
+    #[must_use]
+    pub const fn is_redundant(&self) -> bool {
+        self.redundant
     }
 
     fn matches(&self, traffic: Traffic) -> bool {
@@ -145,6 +208,23 @@ impl ClassRule {
                 ports.contains(&traffic.port) && is_tcp.is_none_or(|is_tcp| is_tcp == traffic.is_tcp)
             }
             Match::Dscp(dscp) => traffic.dscp == Some(*dscp),
+            Match::Class => false,
+        }
+    }
+}
+
+/// The datagrams that it names.
+impl fmt::Display for ClassRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.matching {
+            Match::Class => f.write_str("all real-time datagrams"),
+            Match::Dscp(dscp) => write!(f, "datagrams with DSCP {dscp}"),
+            Match::Ports { ports, .. } if ports.start() == ports.end() => {
+                write!(f, "datagrams of UDP port {}", ports.start())
+            }
+            Match::Ports { ports, .. } => {
+                write!(f, "datagrams of UDP ports {}-{}", ports.start(), ports.end())
+            }
         }
     }
 }
@@ -186,12 +266,27 @@ impl Classes {
 
     /// The class of some traffic; `None` if its size decides.
     pub(crate) fn of(&self, traffic: Traffic) -> Option<Class> {
+        self.sorted(traffic).0
+    }
+
+    /// The class of a datagram of so many bytes, as [`Classes::of`], and whether it is redundant.
+    pub(crate) fn of_datagram(&self, traffic: Traffic, bytes: usize) -> (Option<Class>, bool) {
+        let (class, redundant) = self.sorted(traffic);
+        let is_real_time = class.unwrap_or_else(|| by_size(bytes)) == Class::RealTime;
+        (class, is_real_time && redundant)
+    }
+
+    /// The class of some traffic, and whether its datagrams are redundant if they are real-time.
+    fn sorted(&self, traffic: Traffic) -> (Option<Class>, bool) {
         let rules = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let rule = rules.iter().find(|rule| rule.matches(traffic));
         let is_call = || !traffic.is_tcp && CALLS.iter().any(|ports| ports.contains(&traffic.port));
-        rule.map(|rule| rule.class)
+        let class = rule
+            .map(|rule| rule.class)
             .or_else(|| traffic.dscp.and_then(Class::of_dscp))
-            .or_else(|| is_call().then_some(Class::RealTime))
+            .or_else(|| is_call().then_some(Class::RealTime));
+        let of_all = || rules.iter().any(|rule| rule.matching == Match::Class);
+        (class, rule.is_some_and(ClassRule::is_redundant) || of_all())
     }
 }
 
@@ -263,6 +358,48 @@ mod tests {
         assert_eq!(of(false, 3_480, Some(46)), Some(Class::Bulk));
         // The first one holds.
         assert_eq!(of(true, 3_389, None), Some(Class::RealTime));
+    }
+
+    #[test]
+    fn only_datagrams_that_are_real_time_are_redundant() {
+        let classes = Classes::default();
+        let of = |port, dscp, bytes| classes.of_datagram(traffic(false, port, dscp), bytes);
+        assert_eq!(of(5_004, None, 160), (Some(Class::RealTime), false));
+        let named = ClassRule::redundant(Class::RealTime, "udp/5004").unwrap();
+        classes.replace(vec![named.clone()]);
+        assert_eq!(of(5_004, None, 1_200), (Some(Class::RealTime), true));
+        assert_eq!(of(5_005, None, 160), (Some(Class::RealTime), false));
+        assert_eq!(of(443, None, 160), (None, false));
+        // All that is real-time, by whatever made it so.
+        let bulk = ClassRule::new(Class::Bulk, "udp/873").unwrap();
+        let all = ClassRule::all_redundant(Class::RealTime).unwrap();
+        classes.replace(vec![bulk, all]);
+        assert_eq!(of(5_005, None, 1_200), (Some(Class::RealTime), true));
+        assert_eq!(of(443, Some(46), 1_200), (Some(Class::RealTime), true));
+        assert_eq!(of(443, None, 160), (None, true));
+        assert_eq!(of(443, None, 1_200), (None, false));
+        assert_eq!(of(873, None, 160), (Some(Class::Bulk), false));
+        // It gives no class.
+        assert_eq!(classes.of(traffic(true, 443, None)), None);
+    }
+
+    #[test]
+    fn redundancy_of_connections_and_of_other_classes_is_refused() {
+        for class in [Class::Bulk, Class::Interactive] {
+            assert_eq!(ClassRule::all_redundant(class), Err(ClassRuleError::NotRealTime));
+            let named = ClassRule::redundant(class, "udp/5004");
+            assert_eq!(named, Err(ClassRuleError::NotRealTime));
+        }
+        let tcp = ClassRule::redundant(Class::RealTime, "tcp/22").unwrap_err();
+        assert!(tcp.to_string().contains("without `redundant`"), "{tcp}");
+        for (text, told) in [
+            ("22", "datagrams of UDP port 22"),
+            ("udp/5-7", "datagrams of UDP ports 5-7"),
+            ("dscp=46", "datagrams with DSCP 46"),
+        ] {
+            let rule = ClassRule::redundant(Class::RealTime, text).unwrap();
+            assert_eq!(rule.to_string(), told);
+        }
     }
 
     #[test]

@@ -18,11 +18,15 @@ use crate::target::Host;
 /// Payload protocol identifier of datagrams.
 pub const DATAGRAM: Ppid = Ppid(0x414e_5402);
 
-/// Streams of datagrams, beside those of connections: four groups of sixteen.
-pub const DATAGRAM_STREAMS: u16 = 64;
+/// Streams of datagrams, beside those of connections: six groups of sixteen.
+pub const DATAGRAM_STREAMS: u16 = 96;
 
-/// Streams of a group: 0 is bulk, 1 interactive by a rule, 2 real-time by size, 3 real-time by a rule. The datagrams of a flow use one of each.
+/// Streams of a group: 0 is bulk, 1 interactive by a rule, 2 real-time by size, 3 real-time by a rule, 4 and 5 as 2 and 3 and redundant. The
+/// datagrams of a flow use one of each.
 const GROUP: u16 = 16;
+
+/// The first group whose datagrams are redundant.
+const REDUNDANT: u16 = 4;
 
 /// How long a datagram may wait to be sent, or to be sent again. Who waits for it has given it up by then, or asks again.
 const LIFETIME: Duration = Duration::from_millis(500);
@@ -52,6 +56,8 @@ pub struct Datagram {
     pub port: u16,
     /// Its class, by a rule of the end that has begun the flow; `None` if its size decides. Its stream tells it.
     pub class: Option<Class>,
+    /// Whether it is sent on all paths, by a rule of the end that has begun the flow, if it is real-time. Its stream tells it.
+    pub redundant: bool,
     /// The data.
     pub payload: Bytes,
 }
@@ -76,7 +82,7 @@ impl Role {
 }
 
 impl Datagram {
-    /// Parses the payload of a message. The [class](Self::class) is told by the stream, and not set.
+    /// Parses the payload of a message. What the stream tells is not set.
     ///
     /// # Errors
     ///
@@ -100,6 +106,7 @@ impl Datagram {
             host,
             port,
             class: None,
+            redundant: false,
             payload,
         })
     }
@@ -135,12 +142,14 @@ impl Datagram {
         out.freeze()
     }
 
-    /// The stream of its flow and class.
+    /// The stream of its flow, class and redundancy.
     pub(crate) const fn stream(&self) -> StreamId {
         let group = match (self.class, by_size(self.payload.len())) {
             (None | Some(Class::Bulk), Class::Bulk) | (Some(Class::Bulk), _) => 0,
             (Some(Class::Interactive), _) => 1,
+            (None, _) if self.redundant => REDUNDANT,
             (None, _) => 2,
+            (Some(Class::RealTime), _) if self.redundant => REDUNDANT + 1,
             (Some(Class::RealTime), _) => 3,
         };
         // The lowest bit says who has begun the flow.
@@ -151,9 +160,19 @@ impl Datagram {
     pub(crate) const fn class_of(stream: StreamId) -> Option<Class> {
         match stream.0.saturating_sub(STREAMS) / GROUP {
             1 => Some(Class::Interactive),
-            3 => Some(Class::RealTime),
+            3 | 5 => Some(Class::RealTime),
             _ => None,
         }
+    }
+
+    /// Whether datagrams on a stream are redundant.
+    pub(crate) const fn is_redundant_on(stream: StreamId) -> bool {
+        stream.0.saturating_sub(STREAMS) / GROUP >= REDUNDANT
+    }
+
+    /// All redundant streams.
+    pub(crate) fn redundant_streams() -> impl Iterator<Item = StreamId> {
+        (STREAMS + REDUNDANT * GROUP..STREAMS + DATAGRAM_STREAMS).map(StreamId)
     }
 
     /// All streams of datagrams whose weight is another one than that of bulk.
@@ -162,6 +181,8 @@ impl Datagram {
             (1, Class::Interactive),
             (2, Class::RealTime),
             (3, Class::RealTime),
+            (REDUNDANT, Class::RealTime),
+            (REDUNDANT + 1, Class::RealTime),
         ];
         classes.into_iter().flat_map(|(group, class)| {
             let first = STREAMS + group * GROUP;
@@ -217,6 +238,7 @@ mod tests {
             host: host.parse().unwrap(),
             port,
             class: None,
+            redundant: false,
             payload: Bytes::from_static(b"data"),
         }
     }
@@ -261,8 +283,36 @@ mod tests {
         }
         // Answers to bulk go by size: nothing is gained by less.
         assert_eq!(of(Some(Class::Bulk), 160), (1, None));
-        assert_eq!(Datagram::weights().count(), 48);
+        assert_eq!(Datagram::weights().count(), 80);
         assert!(Datagram::weights().all(|(stream, _)| stream.0 < STREAMS + DATAGRAM_STREAMS));
+    }
+
+    #[test]
+    fn stream_tells_whether_a_real_time_datagram_is_redundant() {
+        let of = |class, length: usize| {
+            let sent = Datagram {
+                class,
+                redundant: true,
+                payload: Bytes::from(vec![0; length]),
+                ..datagram(DatagramKind::Udp, "192.0.2.1", 53)
+            };
+            let stream = sent.stream();
+            let is_marked = Datagram::redundant_streams().any(|known| known == stream);
+            assert_eq!(is_marked, Datagram::is_redundant_on(stream));
+            (is_marked, Datagram::class_of(stream))
+        };
+        let real_time = Some(Class::RealTime);
+        assert_eq!(of(None, 160), (true, None));
+        assert_eq!(of(real_time, 1_200), (true, real_time));
+        // Others are never.
+        assert_eq!(of(None, 1_200), (false, None));
+        assert_eq!(
+            of(Some(Class::Interactive), 160),
+            (false, Some(Class::Interactive))
+        );
+        assert_eq!(of(Some(Class::Bulk), 160), (false, None));
+        assert_eq!(Datagram::redundant_streams().count(), 32);
+        assert!(!Datagram::is_redundant_on(StreamId(STREAMS - 1)));
     }
 
     #[test]

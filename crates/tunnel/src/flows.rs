@@ -96,6 +96,7 @@ mod tests {
             host: "192.0.2.1".parse().unwrap(),
             port: 53,
             class: None,
+            redundant: false,
             payload: Bytes::from_static(payload.as_bytes()),
         };
         flows.deliver(datagram(second.number(), "for the second"));

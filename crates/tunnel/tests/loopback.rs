@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anabranch::{Bytes, CloseReason, Endpoint, Message, PathPreference, PolicyRecipe, StreamId};
 use anabranch_tunnel::{
-    CONTROL, Class, Classes, Connection, End, Exit, ExitFlows, Flows, Frame, Incoming, Proxy, Reach, Reason,
-    Role, Route, Tunnel, association_config, serve, splice,
+    CONTROL, Class, ClassRule, Classes, Connection, End, Exit, ExitFlows, Flows, Frame, Incoming, Proxy,
+    Reach, Reason, Role, Route, Tunnel, association_config, serve, splice,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
@@ -65,10 +65,15 @@ impl Pair {
 
     /// The address of a proxy at the client.
     async fn proxy(&self, proxy: Proxy) -> SocketAddr {
+        self.sorting_proxy(proxy, Classes::default()).await
+    }
+
+    /// The same with rules of the client.
+    async fn sorting_proxy(&self, proxy: Proxy, classes: Classes) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, receiver) = watch::channel(Some(self.client.clone()));
-        let route = Route::new(receiver, self.flows.clone(), Classes::default());
+        let route = Route::new(receiver, self.flows.clone(), classes);
         tokio::spawn(async move {
             let _sender = sender;
             serve(listener, proxy, route).await
@@ -517,6 +522,40 @@ async fn socks_association_carries_datagrams_to_several_hosts() {
     }
     // Both hosts see the same socket, as games and calls need it.
     assert_eq!(seen[0], seen[1]);
+}
+
+/// Bytes that an end has sent as duplicates.
+fn duplicated(tunnel: &Tunnel) -> u64 {
+    let paths = tunnel.association().statistics().paths;
+    paths.iter().map(|path| path.counters.payload_duplicated).sum()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn redundant_datagrams_and_their_answers_use_both_paths_and_arrive_once() {
+    let pair = Pair::start(everything()).await;
+    let association = pair.client.association();
+    let mut events = association.events();
+    while association.statistics().paths.len() < 2 {
+        events.next().await;
+    }
+    let host = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let port = host.local_addr().unwrap().port();
+    let classes = Classes::default();
+    let rule = ClassRule::redundant(Class::RealTime, &format!("udp/{port}")).unwrap();
+    classes.replace(vec![rule]);
+    let (_program, socket, relay) = associate(pair.sorting_proxy(Proxy::Socks5, classes).await).await;
+    let mut buffer = [0; 2_000];
+    for number in 0..50_u8 {
+        let request = socks_datagram(port, &[number; 160]);
+        socket.send_to(&request, relay).await.unwrap();
+        let (length, from) = host.recv_from(&mut buffer).await.unwrap();
+        assert_eq!(buffer[..length], [number; 160], "once, and in order");
+        // An answer of any size has the class of the rule.
+        host.send_to(&[number; 1_000], from).await.unwrap();
+        let (length, _) = socket.recv_from(&mut buffer).await.unwrap();
+        assert_eq!(buffer[..length], socks_datagram(port, &[number; 1_000]));
+    }
+    assert!(duplicated(&pair.client) > 0 && duplicated(&pair.server) > 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

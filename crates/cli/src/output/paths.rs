@@ -28,6 +28,8 @@ pub(crate) struct PathReport {
     pub(crate) cwnd_bytes: u64,
     pub(crate) payload_sent: u64,
     pub(crate) payload_retransmitted: u64,
+    /// Of redundant streams: what was sent on other paths first.
+    pub(crate) payload_duplicated: u64,
     pub(crate) payload_received: u64,
     /// Rate of user data in both directions since the previous report, retransmissions included; zero in the first.
     pub(crate) rate_bit_s: f64,
@@ -54,6 +56,7 @@ impl PathReport {
             cwnd_bytes: statistics.cwnd,
             payload_sent: counters.payload_sent,
             payload_retransmitted: counters.payload_retransmitted,
+            payload_duplicated: counters.payload_duplicated,
             payload_received: counters.payload_received,
             rate_bit_s: 0.0,
         }
@@ -67,7 +70,7 @@ impl PathReport {
 
     /// User data sent and received over the path.
     pub(crate) const fn carried(&self) -> u64 {
-        self.payload_sent + self.payload_retransmitted + self.payload_received
+        self.payload_sent + self.payload_retransmitted + self.payload_duplicated + self.payload_received
     }
 }
 

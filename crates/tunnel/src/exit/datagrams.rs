@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{Exit, PATIENCE};
-use crate::class::Class;
+use crate::class::{Class, by_size};
 use crate::datagram::{Datagram, DatagramKind};
 use crate::target::{Host, HostName, Target};
 use crate::tunnel::Tunnel;
@@ -144,6 +144,8 @@ struct Outlet {
     kind: Option<DatagramKind>,
     /// That of the last datagram, which the answers have, too.
     class: Option<Class>,
+    /// Whether the last datagram that could be redundant was, and so the answers.
+    redundant: bool,
     v4: Option<UdpSocket>,
     v6: Option<UdpSocket>,
     /// What the peer may send to.
@@ -163,6 +165,10 @@ impl Outlet {
     async fn send(&mut self, exit: &Exit, datagram: Datagram) -> io::Result<()> {
         let kind = *self.kind.get_or_insert(datagram.kind);
         self.class = datagram.class;
+        // A long datagram whose size decides says nothing about short ones.
+        if datagram.class.is_some() || by_size(datagram.payload.len()) == Class::RealTime {
+            self.redundant = datagram.redundant;
+        }
         let Some(address) = self
             .address_of(exit, &datagram)
             .await
@@ -240,6 +246,7 @@ impl Outlet {
             host: Host::Address(ip),
             port,
             class: self.class,
+            redundant: self.redundant,
             payload: Bytes::copy_from_slice(payload),
         })
     }

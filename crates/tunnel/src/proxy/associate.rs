@@ -133,6 +133,7 @@ mod tests {
                 host: host.parse().unwrap(),
                 port: 53,
                 class: None,
+                redundant: false,
                 payload: Bytes::from_static(b"data"),
             };
             let encoded = Bytes::from(encode(&datagram));

@@ -88,7 +88,9 @@ impl Route {
         payload: Bytes,
     ) {
         let is_tcp = false;
-        let class = self.classes.of(Traffic { is_tcp, port, dscp });
+        let (class, redundant) = self
+            .classes
+            .of_datagram(Traffic { is_tcp, port, dscp }, payload.len());
         let tunnel = self.tunnel.borrow().clone();
         if let Some(tunnel) = tunnel {
             let flow = tunnel.number_of(flow);
@@ -98,6 +100,7 @@ impl Route {
                 host,
                 port,
                 class,
+                redundant,
                 payload,
             });
         }

@@ -216,6 +216,7 @@ mod tests {
             host: host.parse().unwrap(),
             port,
             class: None,
+            redundant: false,
             payload: Bytes::from_static(b"answer"),
         }
     }

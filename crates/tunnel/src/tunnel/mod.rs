@@ -107,6 +107,9 @@ impl Tunnel {
             // It fails only if the association is over, which is told below.
             let _ = shared.association.set_stream_weight(stream, weight);
         }
+        for stream in Datagram::redundant_streams() {
+            let _ = shared.association.set_stream_redundancy(stream, true);
+        }
         let end = tokio::select! {
             end = self.receive(serve, take) => end,
             error = shared.transmit() => match error {

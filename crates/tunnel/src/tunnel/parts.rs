@@ -32,6 +32,7 @@ impl Parts {
             }
             let datagram = Datagram {
                 class: Datagram::class_of(message.stream),
+                redundant: Datagram::is_redundant_on(message.stream),
                 ..Datagram::parse(message.payload)?
             };
             return Ok(Some(Received::Datagram(datagram)));

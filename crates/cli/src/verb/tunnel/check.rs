@@ -63,6 +63,10 @@ fn describe(config: &Config) -> String {
             config.classes.len()
         ));
     }
+    let redundant = config.classes.iter().filter(|rule| rule.is_redundant());
+    for rule in redundant {
+        line(format!("on all links that do not rest: {rule}"));
+    }
     for told in config
         .tun
         .iter()

@@ -119,6 +119,7 @@ struct PathStatus {
     rtt_ms: Option<f64>,
     payload_sent: u64,
     payload_retransmitted: u64,
+    payload_duplicated: u64,
     payload_received: u64,
 }
 
@@ -212,12 +213,17 @@ fn describe(status: &Status) -> String {
                     .map_or_else(String::new, |rtt| format!(", RTT {rtt:.1} ms"));
                 let rests = if path.resting { ", rests" } else { "" };
                 let preference = preferences::describe(path.cost, path.limit_bit_s);
+                let duplicates = match path.payload_duplicated {
+                    0 => String::new(),
+                    bytes => format!(" (duplicates {})", bytes_text(bytes)),
+                };
+                let sent = path.payload_sent + path.payload_retransmitted + path.payload_duplicated;
                 text += &format!(
-                    "  {} -> {}{preference}: {}{rests}{rtt}, sent {}, received {}\n",
+                    "  {} -> {}{preference}: {}{rests}{rtt}, sent {}{duplicates}, received {}\n",
                     printable(&path.local),
                     printable(&path.remote),
                     printable(&path.state),
-                    bytes_text(path.payload_sent + path.payload_retransmitted),
+                    bytes_text(sent),
                     bytes_text(path.payload_received)
                 );
             }

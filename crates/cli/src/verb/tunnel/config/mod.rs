@@ -2,6 +2,7 @@
 //!
 //! docs/tunnel.md has all keys. Everything is parsed into valid types here; each error names the line, what is wrong and what to write.
 
+mod class;
 mod forward;
 mod lines;
 mod path;
@@ -16,8 +17,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anabranch::{PathPreference, PrivateKey, PublicKey};
-use anabranch_tunnel::{Class, ClassRule, Proxy, Reach, Rule};
+use anabranch_tunnel::{ClassRule, Proxy, Reach, Rule};
 
+use self::class::parse_class;
 use self::forward::{Forward, parse_forward, parse_proxy};
 pub(crate) use self::lines::ConfigError;
 use self::lines::{Entry, Section, parse};
@@ -350,23 +352,6 @@ fn parse_allowed(text: &str) -> Result<Vec<Allowed>, String> {
             .map_err(|error| format!("{error}; or `others` or `nothing` alone")),
     });
     rules.collect()
-}
-
-/// `real-time, udp/5060, dscp=46`
-fn parse_class(text: &str) -> Result<Vec<ClassRule>, String> {
-    let mut parts = text.split(',').map(str::trim);
-    let name = parts.next().unwrap_or_default();
-    let class: Class = name
-        .parse()
-        .map_err(|()| format!("{name:?} is no class: expected bulk, interactive or real-time, then ports"))?;
-    let rules = parts.map(|part| ClassRule::new(class, part).map_err(|error| error.to_string()));
-    let rules = rules.collect::<Result<Vec<_>, _>>()?;
-    match rules.is_empty() {
-        true => Err(format!(
-            "name what is {name}: {name}, tcp/22, udp/16384-32767, dscp=46"
-        )),
-        false => Ok(rules),
-    }
 }
 
 /// `PORT`, or addresses as `--listen` of other verbs takes them.

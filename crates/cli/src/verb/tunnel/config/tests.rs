@@ -1,5 +1,7 @@
 //! Tests of the configuration: what is accepted, and what users are told of the rest.
 
+use anabranch_tunnel::Class;
+
 use super::*;
 
 /// Private keys of this host and of two peers.
@@ -475,10 +477,31 @@ fn classes_have_rules_and_others_are_refused() {
             rule(Class::Bulk, "873")
         ]
     );
+    let config = parse_text(&file(
+        "real-time, redundant, udp/5004, 3478\nClass = real-time, redundant",
+    ))
+    .unwrap();
+    let redundant = |text| ClassRule::redundant(Class::RealTime, text).unwrap();
+    assert_eq!(
+        config.classes,
+        [
+            redundant("udp/5004"),
+            redundant("3478"),
+            ClassRule::all_redundant(Class::RealTime).unwrap()
+        ]
+    );
     for (class, hint) in [
         ("fast, 22", "bulk, interactive or real-time"),
         ("bulk", "name what is bulk"),
         ("bulk, ssh", "udp/16384-32767"),
+        ("bulk, redundant", "only real-time datagrams are redundant"),
+        (
+            "interactive, redundant, 22",
+            "only real-time datagrams are redundant",
+        ),
+        ("real-time, redundant, tcp/22", "without `redundant`"),
+        ("real-time, redundant, udp/5004, redundant", "written twice"),
+        ("real-time, redundancy, udp/5004", "\"redundancy\" is nothing"),
     ] {
         assert_refused(&file(class), "t.conf:4: Class: ", hint);
     }
