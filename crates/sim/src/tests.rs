@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use anabranch_netsim::LinkConfig;
+use anabranch_netsim::capture::SharedBuffer;
 use anabranch_proto::{AssociationConfig, BufferSize};
 use anabranch_types::{PathId, Rate, Seed};
 
@@ -265,4 +266,47 @@ fn checksum_offload_does_not_change_a_run() {
     let (with, without) = (run(false), run(true));
     assert_eq!(with.0, without.0);
     assert_ne!(with.1, without.1, "their packets differ in the checksum");
+}
+
+#[test]
+fn checksum_offload_does_not_change_a_run_of_tcp() {
+    let run = |offload: bool| {
+        let scenario = TcpScenario::tcp(Seed(1))
+            .path(link())
+            .near_app(TcpApp::bulk().stamped(1_400))
+            .far_app(TcpApp::reader().metered(1_400));
+        let scenario = if offload {
+            scenario.offload_checksums()
+        } else {
+            scenario
+        };
+        let mut simulation = scenario.build();
+        simulation.connect();
+        simulation.run_for(Duration::from_secs(5));
+        let counters = simulation.counters(Side::Far).unwrap();
+        (format!("{counters:?}"), simulation.network().events())
+    };
+    assert_eq!(run(false), run(true));
+}
+
+#[test]
+fn captured_segments_have_checksums_in_spite_of_offload() {
+    let capture = |offload: bool| {
+        let buffer = SharedBuffer::default();
+        let scenario = TcpScenario::tcp(Seed(1))
+            .path(link())
+            .near_app(TcpApp::sender(100_000))
+            .capture(Side::Near, buffer.clone());
+        let scenario = if offload {
+            scenario.offload_checksums()
+        } else {
+            scenario
+        };
+        let mut simulation = scenario.build();
+        simulation.connect();
+        simulation.run_for(Duration::from_secs(2));
+        simulation.finish_captures().unwrap();
+        buffer.take()
+    };
+    assert_eq!(capture(true), capture(false));
 }

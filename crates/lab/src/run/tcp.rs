@@ -21,6 +21,7 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> TcpScenario {
     };
     let far = app(&setting.apps, End::Far, connections).reading(reading(setting.reading));
     let scenario = TcpScenario::tcp(Seed(seed))
+        .offload_checksums()
         .config(config)
         .near_app(app(&setting.apps, End::Near, connections))
         .far_app(far);

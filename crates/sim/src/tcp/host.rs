@@ -50,6 +50,15 @@ impl TcpHost {
         }
     }
 
+    /// Leaves out checksums, as where the network damages no packets.
+    #[must_use]
+    pub fn offload_checksums(self) -> Self {
+        Self {
+            endpoint: self.endpoint.offload_checksums(),
+            ..self
+        }
+    }
+
     /// Starts listening.
     pub fn listen(&mut self, config: TcpConfig) {
         self.endpoint.listen(TCP_PORT, config);

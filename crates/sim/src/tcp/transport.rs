@@ -19,7 +19,9 @@ use crate::{AnyHost, Scenario, Side, Simulation};
 
 /// TCP (RFC 9293) and Multipath TCP (RFC 8684).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tcp;
+pub struct Tcp {
+    checksum_offload: bool,
+}
 
 /// A scenario of two TCP hosts.
 pub type TcpScenario = Scenario<Tcp>;
@@ -46,13 +48,17 @@ impl Transport for Tcp {
     }
 
     fn host(&self, setup: HostSetup<'_, Self>) -> TcpHost {
-        match setup.side {
+        let mut host = match setup.side {
             Side::Near => TcpHost::new(setup.seed, TcpApp::reader()),
-            Side::Far => {
-                let mut host = TcpHost::new(setup.seed, setup.app);
-                host.listen(setup.config.clone());
-                host
-            }
+            Side::Far => TcpHost::new(setup.seed, setup.app),
+        };
+        if setup.side == Side::Far {
+            host.listen(setup.config.clone());
+        }
+        if self.checksum_offload && !setup.is_captured {
+            host.offload_checksums()
+        } else {
+            host
         }
     }
 
@@ -242,9 +248,17 @@ impl Scenario<Tcp> {
     /// Two hosts without any path yet. Both applications only read.
     #[must_use]
     pub fn tcp(seed: Seed) -> Self {
-        Self::with_transport(seed, Tcp)
+        Self::with_transport(seed, Tcp::default())
             .near_app(TcpApp::reader())
             .far_app(TcpApp::reader())
+    }
+
+    /// Both hosts leave out checksums, since the network damages no packets. Ignored where packets are captured, since readers of
+    /// captures expect checksums.
+    #[must_use]
+    pub const fn offload_checksums(mut self) -> Self {
+        self.transport.checksum_offload = true;
+        self
     }
 
     /// Uses IP version 6 addresses on all paths added so far.

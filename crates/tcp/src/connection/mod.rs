@@ -252,7 +252,7 @@ impl Connection {
         self.buffers.next_event()
     }
 
-    /// Appends the next segment to `out` and returns its addresses; `None` if there is none now.
+    /// Appends the next segment to `out`, without checksum, and returns its addresses; `None` if there is none now.
     pub(crate) fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<FourTuple> {
         let Self {
             config,

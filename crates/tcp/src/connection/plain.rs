@@ -104,7 +104,7 @@ impl PlainTcp {
         state != State::Closed
     }
 
-    /// Appends the next segment to `out`; `false` if there is none now.
+    /// Appends the next segment to `out`, without checksum; `false` if there is none now.
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
@@ -125,13 +125,12 @@ impl PlainTcp {
             window: self.tcb.own_field(outgoing.kind(), buffers.unread()),
             options: Options::default(),
         };
-        let (source, destination) = (self.tuple.local, self.tuple.remote);
         let segment = Segment {
-            source_port: source.port(),
-            destination_port: destination.port(),
+            source_port: self.tuple.local.port(),
+            destination_port: self.tuple.remote.port(),
             ..self.tcb.address(&outgoing, header_fields, now, config)
         };
-        segment.write(source.ip(), destination.ip(), out);
+        segment.write_unsealed(out);
         true
     }
 }

@@ -14,7 +14,7 @@ use crate::TcpConfig;
 use crate::connection::{Connection, Event, NewConnection};
 use crate::mptcp::{NewSubflow, PendingJoin, TupleChange};
 use crate::sequence::SequenceNumber;
-use crate::wire::{Key, Kind, MpJoin, Nonce, PrimaryOption, Segment, Token};
+use crate::wire::{Key, Kind, MpJoin, Nonce, PrimaryOption, Segment, Token, checksum};
 
 /// Maximum number of half-open connections from peers.
 const MAX_HALF_OPEN: usize = 1_024;
@@ -93,6 +93,8 @@ pub enum ConnectError {
 #[derive(Debug)]
 pub struct Endpoint {
     rng: Rng,
+    /// Checksums are neither written nor verified.
+    checksum_offload: bool,
     listeners: BTreeMap<u16, TcpConfig>,
     connections: BTreeMap<ConnectionId, Connection>,
     by_tuple: BTreeMap<FourTuple, (ConnectionId, PathId)>,
@@ -116,6 +118,7 @@ impl Endpoint {
     pub fn new(seed: Seed) -> Self {
         Self {
             rng: seed.rng(),
+            checksum_offload: false,
             listeners: BTreeMap::new(),
             connections: BTreeMap::new(),
             by_tuple: BTreeMap::new(),
@@ -126,6 +129,15 @@ impl Endpoint {
             resets: VecDeque::new(),
             events: VecDeque::new(),
             half_open: BTreeSet::new(),
+        }
+    }
+
+    /// Leaves checksums to the driver: they are neither written nor verified.
+    #[must_use]
+    pub fn offload_checksums(self) -> Self {
+        Self {
+            checksum_offload: true,
+            ..self
         }
     }
 
@@ -204,9 +216,12 @@ impl Endpoint {
 
     /// Processes a received segment. Damaged or invalid segments are dropped.
     pub fn handle_segment(&mut self, now: Instant, addresses: AddressPair, bytes: &[u8]) {
-        let Ok(segment) = Segment::parse(bytes, addresses.source, addresses.destination) else {
-            return;
+        let parsed = if self.checksum_offload {
+            Segment::parse_unverified(bytes)
+        } else {
+            Segment::parse(bytes, addresses.source, addresses.destination)
         };
+        let Ok(segment) = parsed else { return };
         let tuple = FourTuple {
             local: SocketAddr::new(addresses.destination, segment.destination_port),
             remote: SocketAddr::new(addresses.source, segment.source_port),
@@ -344,6 +359,16 @@ impl Endpoint {
 
     /// Appends the next segment to `out` and returns its addresses; `None` if there is nothing to send now.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<AddressPair> {
+        let start = out.len();
+        let addresses = self.write_next(now, out)?;
+        if !self.checksum_offload {
+            checksum::seal(&mut out[start..], addresses.source, addresses.destination);
+        }
+        Some(addresses)
+    }
+
+    /// Appends the next segment without checksum.
+    fn write_next(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<AddressPair> {
         if let Some((addresses, bytes)) = self.resets.pop_front() {
             out.extend_from_slice(&bytes);
             return Some(addresses);

@@ -6,7 +6,7 @@ use super::AddressPair;
 use crate::sequence::SequenceNumber;
 use crate::wire::{Kind, MptcpOption, Options, PrimaryOption, ResetReason, Segment};
 
-/// The reset that answers `segment`; `None` if `segment` is itself a reset.
+/// The reset that answers `segment`, without checksum; `None` if `segment` is itself a reset.
 pub(super) fn reply_to(addresses: AddressPair, segment: &Segment<'_>) -> Option<(AddressPair, Vec<u8>)> {
     if segment.kind == Kind::Reset {
         return None;
@@ -37,6 +37,6 @@ pub(super) fn reply_to(addresses: AddressPair, segment: &Segment<'_>) -> Option<
         destination: addresses.source,
     };
     let mut bytes = Vec::new();
-    reset.write(back.source, back.destination, &mut bytes);
+    reset.write_unsealed(&mut bytes);
     Some((back, bytes))
 }

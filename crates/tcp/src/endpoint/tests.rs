@@ -117,6 +117,23 @@ fn invalid_segment_in_the_handshake_causes_no_busy_loop() {
 }
 
 #[test]
+fn offloaded_checksums_are_neither_written_nor_verified() {
+    let (now, mut bytes) = (Instant::ZERO, Vec::new());
+    let mut client = Endpoint::new(Seed(1)).offload_checksums();
+    let connected = client.connect(address("192.0.2.1:4000"), address(SERVER), TcpConfig::default());
+    connected.unwrap();
+    let addresses = client.poll_transmit(now, &mut bytes).unwrap();
+    assert_eq!(bytes[16..18], [0, 0]);
+    let answers_to = |mut server: Endpoint| {
+        server.listen(80, TcpConfig::default());
+        server.handle_segment(now, addresses, &bytes);
+        server.poll_transmit(now, &mut Vec::new()).is_some()
+    };
+    assert!(answers_to(Endpoint::new(Seed(2)).offload_checksums()));
+    assert!(!answers_to(Endpoint::new(Seed(2))));
+}
+
+#[test]
 fn reset_needs_the_exact_sequence_number() {
     let mut fixture = Fixture::connected();
     fixture.says("hello");

@@ -61,3 +61,14 @@ pub(crate) fn checksum(segment: &[u8], source: IpAddr, destination: IpAddr) -> R
     sum.add(segment);
     Ok(sum.value())
 }
+
+/// Writes the checksum of `segment`, whose checksum field is 0.
+///
+/// # Panics
+///
+/// If the addresses are of two IP versions.
+pub(crate) fn seal(segment: &mut [u8], source: IpAddr, destination: IpAddr) {
+    let checksum = checksum(segment, source, destination);
+    let checksum = checksum.expect("both ends of a connection are of one IP version");
+    segment[16..18].copy_from_slice(&checksum.to_be_bytes());
+}

@@ -74,40 +74,21 @@ impl<'a> Segment<'a> {
     ///
     /// [`DecodeError`] for bytes that are not a valid segment, or are damaged.
     pub fn parse(bytes: &'a [u8], source: IpAddr, destination: IpAddr) -> Result<Self, DecodeError> {
-        let error = |at, kind| DecodeError { at, kind };
-        let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else {
-            return Err(error(0, DecodeErrorKind::TooShort));
-        };
-        let header_length = usize::from(header[12] >> 4) * 4;
-        let options = header_length
-            .checked_sub(HEADER)
-            .and_then(|length| rest.split_at_checked(length));
-        let Some((options, payload)) = options else {
-            return Err(error(12, DecodeErrorKind::TooShort));
-        };
-        if checksum::checksum(bytes, source, destination)? != 0 {
-            return Err(error(16, DecodeErrorKind::BadChecksum));
+        let parts = Parts::of(bytes)?;
+        match checksum::checksum(bytes, source, destination)? {
+            0 => parts.decode(),
+            _ => Err(error(16, DecodeErrorKind::BadChecksum)),
         }
-        let flags = header[13];
-        let Some(kind) = kind_of(flags) else {
-            return Err(error(13, DecodeErrorKind::BadFlags));
-        };
-        let acknowledgement = SequenceNumber(u32_at(header, 8));
-        let options = Options::parse(options, HEADER)?;
-        if !options.mptcp.suits(kind, flags & ACK != 0) {
-            return Err(error(HEADER, DecodeErrorKind::WrongStep));
-        }
-        Ok(Self {
-            source_port: u16_at(header, 0),
-            destination_port: u16_at(header, 2),
-            sequence: SequenceNumber(u32_at(header, 4)),
-            acknowledgement: (flags & ACK != 0).then_some(acknowledgement),
-            kind,
-            push: flags & PSH != 0,
-            window: u16_at(header, 14),
-            options,
-            payload,
-        })
+    }
+
+    /// Decodes a segment without verifying its checksum.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] for bytes that are not a valid segment.
+    #[inline]
+    pub fn parse_unverified(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        Parts::of(bytes)?.decode()
     }
 
     /// Appends the segment to `out`, with its checksum.
@@ -117,22 +98,36 @@ impl<'a> Segment<'a> {
     /// If the options take more than [`MAX_OPTIONS`] bytes, or the addresses are of two IP versions.
     pub fn write(&self, source: IpAddr, destination: IpAddr, out: &mut Vec<u8>) {
         let start = out.len();
-        out.extend_from_slice(&self.source_port.to_be_bytes());
-        out.extend_from_slice(&self.destination_port.to_be_bytes());
-        out.extend_from_slice(&self.sequence.0.to_be_bytes());
-        out.extend_from_slice(&self.acknowledgement.unwrap_or_default().0.to_be_bytes());
-        out.extend_from_slice(&[0, self.flags()]);
-        out.extend_from_slice(&self.window.to_be_bytes());
-        // Checksum and urgent pointer.
-        out.extend_from_slice(&[0; 4]);
+        self.write_unsealed(out);
+        checksum::seal(&mut out[start..], source, destination);
+    }
+
+    /// Appends the segment to `out`, with a checksum of zero.
+    ///
+    /// # Panics
+    ///
+    /// If the options take more than [`MAX_OPTIONS`] bytes.
+    pub fn write_unsealed(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.reserve(HEADER + MAX_OPTIONS + self.payload.len());
+        out.extend_from_slice(&self.header());
         self.options.write(out);
         let header_length = out.len() - start;
         assert!(header_length <= HEADER + MAX_OPTIONS, "options too long");
         out[start + 12] = ((header_length / 4) as u8) << 4;
         out.extend_from_slice(self.payload);
-        let checksum = checksum::checksum(&out[start..], source, destination);
-        let checksum = checksum.expect("both ends of a connection are of one IP version");
-        out[start + 16..start + 18].copy_from_slice(&checksum.to_be_bytes());
+    }
+
+    /// The fixed header. Its length, checksum and urgent pointer are zero.
+    fn header(&self) -> [u8; HEADER] {
+        let mut header = [0; HEADER];
+        header[..2].copy_from_slice(&self.source_port.to_be_bytes());
+        header[2..4].copy_from_slice(&self.destination_port.to_be_bytes());
+        header[4..8].copy_from_slice(&self.sequence.0.to_be_bytes());
+        header[8..12].copy_from_slice(&self.acknowledgement.unwrap_or_default().0.to_be_bytes());
+        header[13] = self.flags();
+        header[14..16].copy_from_slice(&self.window.to_be_bytes());
+        header
     }
 
     /// Length in sequence numbers: the payload, and one for SYN or FIN (RFC 9293 §3.4).
@@ -153,6 +148,66 @@ impl<'a> Segment<'a> {
         let push = if self.push { PSH } else { 0 };
         kind | acknowledges | push
     }
+}
+
+/// The parts of a segment as they were received.
+struct Parts<'a> {
+    header: &'a [u8; HEADER],
+    options: &'a [u8],
+    payload: &'a [u8],
+}
+
+impl<'a> Parts<'a> {
+    fn of(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else {
+            return Err(error(0, DecodeErrorKind::TooShort));
+        };
+        let header_length = usize::from(header[12] >> 4) * 4;
+        let options = header_length
+            .checked_sub(HEADER)
+            .and_then(|length| rest.split_at_checked(length));
+        let Some((options, payload)) = options else {
+            return Err(error(12, DecodeErrorKind::TooShort));
+        };
+        Ok(Self {
+            header,
+            options,
+            payload,
+        })
+    }
+
+    #[inline]
+    fn decode(self) -> Result<Segment<'a>, DecodeError> {
+        let Self {
+            header,
+            options,
+            payload,
+        } = self;
+        let flags = header[13];
+        let Some(kind) = kind_of(flags) else {
+            return Err(error(13, DecodeErrorKind::BadFlags));
+        };
+        let acknowledgement = SequenceNumber(u32_at(header, 8));
+        let options = Options::parse(options, HEADER)?;
+        if !options.mptcp.suits(kind, flags & ACK != 0) {
+            return Err(error(HEADER, DecodeErrorKind::WrongStep));
+        }
+        Ok(Segment {
+            source_port: u16_at(header, 0),
+            destination_port: u16_at(header, 2),
+            sequence: SequenceNumber(u32_at(header, 4)),
+            acknowledgement: (flags & ACK != 0).then_some(acknowledgement),
+            kind,
+            push: flags & PSH != 0,
+            window: u16_at(header, 14),
+            options,
+            payload,
+        })
+    }
+}
+
+const fn error(at: usize, kind: DecodeErrorKind) -> DecodeError {
+    DecodeError { at, kind }
 }
 
 /// `None` if SYN is combined with FIN or RST. A RST ends both directions, so a FIN with it adds nothing.
