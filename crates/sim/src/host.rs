@@ -16,9 +16,7 @@ use crate::outcome::Tally;
 use crate::overhead::Overhead;
 use crate::processor::{Processor, ProcessorModel, ProcessorTally};
 use crate::sack_statistics::SackStatistics;
-
-/// Buffers kept for reuse.
-const SPARE_BUFFERS: usize = 64;
+use crate::spare_buffers;
 
 /// Observer of a host: sees every packet, and its associations after every step.
 pub trait Observer: Send {
@@ -42,7 +40,6 @@ pub struct SctpHost {
     conversations: BTreeMap<AssociationId, Conversation>,
     /// Application template for accepted associations.
     answering: Conversation,
-    spare: Vec<Vec<u8>>,
     /// How many packets the core may write at once, as with segmentation offload.
     segments: usize,
     /// Packets not yet sent from the core's last write.
@@ -64,7 +61,6 @@ impl SctpHost {
             endpoint: Endpoint::new(config, seed),
             conversations: BTreeMap::new(),
             answering,
-            spare: Vec::new(),
             segments: 1,
             batch: VecDeque::new(),
             tally: Tally::default(),
@@ -311,6 +307,7 @@ impl SctpHost {
     }
 
     /// Shows all associations to the observer, if there is one.
+    #[inline]
     fn show(&mut self, now: Instant) {
         let Some(observer) = &mut self.observer else {
             return;
@@ -324,14 +321,14 @@ impl SctpHost {
 
     /// Lets the core write; returns the first packet and keeps the others.
     fn next_batch(&mut self, now: Instant) -> Option<Datagram> {
-        let mut payload = self.buffer();
+        let mut payload = spare_buffers::take();
         let Some(transmit) = self.endpoint.poll_transmit(now, &mut payload, self.segments) else {
-            self.spare.push(payload);
+            spare_buffers::put(payload);
             return None;
         };
         let segment = transmit.segment_size.unwrap_or(transmit.size);
         for start in (segment..payload.len()).step_by(segment) {
-            let mut further = self.buffer();
+            let mut further = spare_buffers::take();
             further.extend_from_slice(&payload[start..payload.len().min(start + segment)]);
             self.batch.push_back(Datagram {
                 path: transmit.path,
@@ -349,15 +346,6 @@ impl SctpHost {
             may_fragment: transmit.may_fragment,
             payload,
         })
-    }
-
-    fn buffer(&mut self) -> Vec<u8> {
-        let mut buffer = self
-            .spare
-            .pop()
-            .unwrap_or_else(|| Vec::with_capacity(USUAL_PACKET));
-        buffer.clear();
-        buffer
     }
 
     fn serve(&mut self, now: Instant) {
@@ -388,9 +376,7 @@ impl SctpHost {
         }
         self.endpoint
             .handle_datagram(now, path, datagram.ecn, &datagram.payload);
-        if self.spare.len() < SPARE_BUFFERS {
-            self.spare.push(datagram.payload);
-        }
+        spare_buffers::put(datagram.payload);
         self.serve(now);
         let so_far = self.processor.is_some().then(|| self.sacks_and_visits());
         if let (Some(processor), Some(so_far)) = (&mut self.processor, so_far) {
@@ -443,9 +429,6 @@ impl SctpHost {
         Some(datagram)
     }
 }
-
-/// Buffer capacity that is enough for most packets.
-const USUAL_PACKET: usize = 1_500;
 
 impl Host for SctpHost {
     fn on_datagram(&mut self, now: Instant, datagram: Datagram) {

@@ -23,6 +23,7 @@ mod sack_statistics;
 mod scenario;
 mod sctp;
 mod simulation;
+mod spare_buffers;
 mod transport;
 
 pub use anabranch_netsim::{Bucket, Histogram, Side};

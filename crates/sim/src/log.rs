@@ -45,10 +45,14 @@ impl PacketLog {
         self.packets.iter()
     }
 
+    #[inline]
     pub(crate) fn note(&mut self, at: Instant, direction: Direction, path: PathAddr, packet: &[u8]) {
-        if self.limit == 0 {
-            return;
+        if self.limit > 0 {
+            self.keep_packet(at, direction, path, packet);
         }
+    }
+
+    fn keep_packet(&mut self, at: Instant, direction: Direction, path: PathAddr, packet: &[u8]) {
         let mut bytes = if self.packets.len() >= self.limit {
             self.packets
                 .pop_front()

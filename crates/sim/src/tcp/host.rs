@@ -8,7 +8,7 @@ use anabranch_tcp::{AddressPair, Connection, ConnectionId, Endpoint, Event, TcpC
 use anabranch_types::{Ecn, Instant, PathAddr, Seed};
 
 use super::TcpApp;
-use crate::Overhead;
+use crate::{Overhead, spare_buffers};
 
 /// Port on which servers listen.
 pub const TCP_PORT: u16 = 80;
@@ -200,6 +200,7 @@ impl Host for TcpHost {
             destination: datagram.path.remote.ip(),
         };
         self.endpoint.handle_segment(now, addresses, &datagram.payload);
+        spare_buffers::put(datagram.payload);
         self.serve(now);
     }
 
@@ -214,8 +215,11 @@ impl Host for TcpHost {
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Datagram> {
-        let mut payload = Vec::new();
-        let addresses = self.endpoint.poll_transmit(now, &mut payload)?;
+        let mut payload = spare_buffers::take();
+        let Some(addresses) = self.endpoint.poll_transmit(now, &mut payload) else {
+            spare_buffers::put(payload);
+            return None;
+        };
         if let Some(overhead) = &mut self.overhead {
             overhead.note_tcp(&payload);
         }
