@@ -2,10 +2,11 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::mem;
 use core::ops::Range;
 
 use anabranch_types::IntervalSet;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 /// Number of recent blocks to remember; more than fit into any acknowledgement.
 const REMEMBERED: usize = 6;
@@ -13,6 +14,8 @@ const REMEMBERED: usize = 6;
 const PARTS: usize = 64;
 /// Beyond that, each part must on average be this large, so that tiny segments cannot use many times the window in memory.
 const BYTES_PER_PART: u64 = 64;
+/// Size of the blocks into which bytes in order are copied.
+const BLOCK: usize = 1 << 14;
 
 /// Reassembles bytes that arrive in any order.
 #[derive(Debug)]
@@ -25,6 +28,8 @@ pub(crate) struct Reassembly {
     beyond_bytes: u64,
     /// A position in each recently received block, the latest first.
     latest: Vec<u64>,
+    /// Free memory for bytes in order. They are read in order, too, so a block does not outlive its bytes by long.
+    block: BytesMut,
 }
 
 /// Changes made by an arrival.
@@ -37,13 +42,14 @@ pub(crate) struct Arrived {
 }
 
 impl Reassembly {
-    pub(crate) const fn new(next: u64) -> Self {
+    pub(crate) fn new(next: u64) -> Self {
         Self {
             next,
             parts: BTreeMap::new(),
             beyond: IntervalSet::new(),
             beyond_bytes: 0,
             latest: Vec::new(),
+            block: BytesMut::new(),
         }
     }
 
@@ -63,8 +69,20 @@ impl Reassembly {
 
     /// Adds the new part of `bytes`, whose first byte is at `start`. Bytes that became readable are appended to `ready`.
     pub(crate) fn insert(&mut self, start: u64, bytes: &[u8], ready: &mut Vec<(u64, Bytes)>) -> Arrived {
-        let end = start + bytes.len() as u64;
-        self.insert_run(start..end, ready, |part| Bytes::copy_from_slice(&bytes[part]))
+        let run = start..start + bytes.len() as u64;
+        let Some(from) = self.take_in_order(&run) else {
+            return self.insert_run(run, ready, |part| Bytes::copy_from_slice(&bytes[part]));
+        };
+        let new = &bytes[(from - start) as usize..];
+        if self.block.capacity() < new.len() {
+            self.block.reserve(BLOCK.max(new.len()));
+        }
+        self.block.extend_from_slice(new);
+        ready.push((from, self.block.split().freeze()));
+        Arrived {
+            new: new.len() as u64,
+            gaps_changed: false,
+        }
     }
 
     /// Like [`Self::insert`], for bytes that need not be copied.
@@ -74,8 +92,26 @@ impl Reassembly {
         bytes: &Bytes,
         ready: &mut Vec<(u64, Bytes)>,
     ) -> Arrived {
-        let end = start + bytes.len() as u64;
-        self.insert_run(start..end, ready, |part| bytes.slice(part))
+        let run = start..start + bytes.len() as u64;
+        let Some(from) = self.take_in_order(&run) else {
+            return self.insert_run(run, ready, |part| bytes.slice(part));
+        };
+        let new = bytes.slice((from - start) as usize..);
+        let arrived = Arrived {
+            new: new.len() as u64,
+            gaps_changed: false,
+        };
+        ready.push((from, new));
+        arrived
+    }
+
+    /// The usual case: the run continues what was received, and nothing waits for a gap. Returns where its new bytes start.
+    fn take_in_order(&mut self, run: &Range<u64>) -> Option<u64> {
+        let continues = run.start <= self.next && self.next < run.end;
+        if !continues || !self.beyond.is_empty() {
+            return None;
+        }
+        Some(mem::replace(&mut self.next, run.end))
     }
 
     /// `part` returns the bytes of a range counted from the start of the run.
@@ -91,14 +127,6 @@ impl Reassembly {
             return Arrived::default();
         }
         let piece = |range: &Range<u64>| part((range.start - start) as usize..(range.end - start) as usize);
-        if self.beyond.is_empty() && from == self.next {
-            ready.push((from, piece(&(from..end))));
-            self.next = end;
-            return Arrived {
-                new: end - from,
-                gaps_changed: false,
-            };
-        }
         let arrival: IntervalSet = core::iter::once(from..end).collect();
         let new: Vec<Range<u64>> = arrival.difference(&self.beyond).collect();
         let may_wait =
@@ -138,7 +166,7 @@ impl Reassembly {
     fn remember(&mut self, place: u64) {
         let block = |place: u64| Some(self.beyond.range_with(place)?.start);
         let this = block(place);
-        let mut latest = core::mem::take(&mut self.latest);
+        let mut latest = mem::take(&mut self.latest);
         latest.retain(|other| block(*other).is_some_and(|start| Some(start) != this));
         latest.insert(0, place);
         latest.truncate(REMEMBERED);

@@ -1,9 +1,11 @@
 //! Send buffer: bytes that the application has written and that are not acknowledged yet.
 
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+
+/// Size of the blocks in which small writes are joined.
+const BLOCK: usize = 1 << 14;
 
 /// Bytes not yet sent, and the count of bytes sent that may have to be retransmitted.
 ///
@@ -19,6 +21,8 @@ pub(crate) struct SendBuffer {
     end: u64,
     /// Sent and not yet released.
     held: u64,
+    /// Free memory in which small writes are joined. It is shared by segments that are sent, and released, one after another.
+    block: BytesMut,
 }
 
 /// Contiguous bytes, and the position of the first.
@@ -44,13 +48,14 @@ impl Piece {
 }
 
 impl SendBuffer {
-    pub(crate) const fn new(capacity: u64) -> Self {
+    pub(crate) fn new(capacity: u64) -> Self {
         Self {
             capacity,
             unsent: VecDeque::new(),
             unsent_bytes: 0,
             end: 1,
             held: 0,
+            block: BytesMut::new(),
         }
     }
 
@@ -149,21 +154,23 @@ impl SendBuffer {
 
     /// Joins contiguous bytes of several pieces, so that segments are full.
     fn gather(&mut self, at: usize, length: usize) -> Piece {
-        let mut gathered = Vec::with_capacity(length);
+        if self.block.capacity() < length {
+            self.block.reserve(BLOCK.max(length));
+        }
         let place = self.unsent[at].place;
-        while gathered.len() < length
+        while self.block.len() < length
             && let Some(front) = self.unsent.get_mut(at)
-            && front.place == place + gathered.len() as u64
+            && front.place == place + self.block.len() as u64
         {
-            let part = front.split_to(front.bytes.len().min(length - gathered.len()));
-            gathered.extend_from_slice(&part.bytes);
+            let part = front.split_to(front.bytes.len().min(length - self.block.len()));
+            self.block.extend_from_slice(&part.bytes);
             if front.place == front.end() {
                 self.unsent.remove(at);
             }
         }
         Piece {
             place,
-            bytes: gathered.into(),
+            bytes: self.block.split().freeze(),
         }
     }
 

@@ -102,8 +102,9 @@ pub struct Endpoint {
     by_token: BTreeMap<Token, ConnectionId>,
     next_id: u32,
     next_port: u16,
-    /// Connections that may have segments to send.
-    send_ready: BTreeSet<ConnectionId>,
+    /// Connections that may have segments to send, in order. Mostly there is one at a time, for which a set would be allocated again and
+    /// again.
+    send_ready: Vec<ConnectionId>,
     /// Segments to unknown peers.
     resets: VecDeque<(AddressPair, Vec<u8>)>,
     events: VecDeque<(ConnectionId, Event)>,
@@ -125,7 +126,7 @@ impl Endpoint {
             by_token: BTreeMap::new(),
             next_id: 0,
             next_port: *EPHEMERAL_PORTS.start(),
-            send_ready: BTreeSet::new(),
+            send_ready: Vec::new(),
             resets: VecDeque::new(),
             events: VecDeque::new(),
             half_open: BTreeSet::new(),
@@ -210,7 +211,7 @@ impl Endpoint {
             self.by_token.insert(token, id);
         }
         self.connections.insert(id, connection);
-        self.send_ready.insert(id);
+        note_ready(&mut self.send_ready, id);
         id
     }
 
@@ -318,7 +319,7 @@ impl Endpoint {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
-        self.send_ready.insert(id);
+        note_ready(&mut self.send_ready, id);
         while let Some(event) = connection.poll_event() {
             let was_opening =
                 matches!(event, Event::Connected | Event::Closed(_)) && self.half_open.remove(&id);
@@ -375,7 +376,7 @@ impl Endpoint {
         }
         while let Some(id) = self.send_ready.first().copied() {
             let Some(connection) = self.connections.get_mut(&id) else {
-                self.send_ready.remove(&id);
+                self.send_ready.remove(0);
                 continue;
             };
             if let Some(FourTuple { local, remote }) = connection.poll_transmit(now, out) {
@@ -384,7 +385,7 @@ impl Endpoint {
                     destination: remote.ip(),
                 });
             }
-            self.send_ready.remove(&id);
+            self.send_ready.remove(0);
             self.apply_tuple_changes(id);
         }
         None
@@ -452,8 +453,14 @@ impl Endpoint {
                 self.by_token.remove(&token);
             }
         }
-        self.send_ready.remove(&id);
+        self.send_ready.retain(|ready| *ready != id);
         self.half_open.remove(&id);
+    }
+}
+
+fn note_ready(send_ready: &mut Vec<ConnectionId>, id: ConnectionId) {
+    if let Err(at) = send_ready.binary_search(&id) {
+        send_ready.insert(at, id);
     }
 }
 
