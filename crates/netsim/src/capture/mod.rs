@@ -72,15 +72,23 @@ impl Captures {
         }
     }
 
+    #[inline]
     pub(crate) fn at_host(&mut self, now: Instant, host: HostId, direction: Direction, datagram: &Datagram) {
         let Self { hosts, error, .. } = self;
+        if hosts.is_empty() {
+            return;
+        }
         hosts.retain_mut(|capture| {
             capture.host != host || still_open(error, capture.write(now, direction, datagram))
         });
     }
 
+    #[inline]
     pub(crate) fn at_link(&mut self, now: Instant, link: LinkId, datagram: &Datagram) {
         let Self { links, error, .. } = self;
+        if links.is_empty() {
+            return;
+        }
         links.retain_mut(
             |LinkCapture {
                  link: captured,

@@ -81,8 +81,11 @@ impl Clock {
 
 /// `span · numerator / denominator`, rounded up to nanoseconds; endless spans stay endless.
 fn scaled(span: Duration, numerator: i128, denominator: i128, is_same: bool) -> Duration {
+    if is_same {
+        return span;
+    }
     let nanos = span.as_nanos();
-    if is_same || nanos >= u128::from(u64::MAX) {
+    if nanos >= u128::from(u64::MAX) {
         return span;
     }
     let product = nanos as i128 * numerator;

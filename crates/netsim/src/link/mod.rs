@@ -216,15 +216,12 @@ impl<T: Packet> Link<T> {
             Transmitter::Idle { since } => Some(now - since),
             Transmitter::Busy { .. } => None,
         };
-        let admission = self.queue.decide(
-            now,
-            Arrival {
-                bytes,
-                idle,
-                // RED counts the packets that could have been sent while the link was idle; only then does it need this.
-                service: idle.map_or(Duration::ZERO, |_| self.config.service_time(bytes)),
-            },
-        );
+        // RED counts the packets that could have been sent while the link was idle; only then is this needed.
+        let service = match idle {
+            Some(_) if self.queue.counts_idle_time() => self.config.service_time(bytes),
+            _ => Duration::ZERO,
+        };
+        let admission = self.queue.decide(now, Arrival { bytes, idle, service });
         if let Transmitter::Idle { since } = &mut self.transmitter {
             // Idle time counts once, even if this packet is dropped.
             *since = now;
@@ -349,6 +346,11 @@ impl<T> Link<T> {
         self.is_cut
     }
 
+    /// Whether a packet was in transmission at the last call.
+    pub(crate) const fn is_transmitting(&self) -> bool {
+        matches!(self.transmitter, Transmitter::Busy { .. })
+    }
+
     /// Statistics up to the last call.
     #[must_use]
     pub const fn stats(&self) -> &LinkStats {
@@ -364,7 +366,7 @@ impl<T> Link<T> {
     /// Number of packets on the link at the last call: queued, in transmission and in flight.
     #[must_use]
     pub fn inside(&self) -> u64 {
-        let leaving = u64::from(matches!(self.transmitter, Transmitter::Busy { .. }));
+        let leaving = u64::from(self.is_transmitting());
         self.queue.occupancy().packets + leaving + self.propagation.len() as u64
     }
 

@@ -113,23 +113,21 @@ impl<T> Propagation<T> {
     }
 
     fn draw_jitter(&mut self, up_to: Duration) -> Duration {
-        let nanos = u64::try_from(up_to.as_nanos()).unwrap_or(u64::MAX);
-        if nanos == 0 {
-            Duration::ZERO
-        } else {
-            Duration::from_nanos(self.rng.below(nanos))
+        if up_to.is_zero() {
+            return Duration::ZERO;
         }
+        let nanos = u64::try_from(up_to.as_nanos()).unwrap_or(u64::MAX);
+        Duration::from_nanos(self.rng.below(nanos))
     }
 }
 
 /// The first tick of the link's clock at or after `moment`.
 fn at_tick(moment: Instant, config: &LinkConfig) -> Instant {
-    match u64::try_from(config.tick.as_nanos()).unwrap_or(u64::MAX) {
-        0 => moment,
-        tick => {
-            let ticks = config.clock.reading(moment).as_nanos().div_ceil(tick);
-            let next = Instant::from_nanos(ticks.saturating_mul(tick));
-            config.clock.moment(next).max(moment)
-        }
+    if config.tick.is_zero() {
+        return moment;
     }
+    let tick = u64::try_from(config.tick.as_nanos()).unwrap_or(u64::MAX);
+    let ticks = config.clock.reading(moment).as_nanos().div_ceil(tick);
+    let next = Instant::from_nanos(ticks.saturating_mul(tick));
+    config.clock.moment(next).max(moment)
 }

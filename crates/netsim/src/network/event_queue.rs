@@ -64,8 +64,9 @@ impl Timer {
 
     /// Whether `event` is the armed one. If so, the timer is no longer armed.
     pub(super) fn fires(&mut self, event: Event) -> bool {
-        self.spare.take_if(|spare| *spare == event);
-        self.armed.take_if(|armed| *armed == event).is_some()
+        let is_it = |timed: &mut Event| timed.sequence == event.sequence;
+        self.spare.take_if(is_it);
+        self.armed.take_if(is_it).is_some()
     }
 }
 

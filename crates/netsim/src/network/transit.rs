@@ -13,40 +13,44 @@ use crate::{Datagram, FilterAction, Host, HostId, LinkId};
 /// A packet on a link.
 #[derive(Clone, Debug)]
 pub(super) enum Transit {
-    /// A datagram on the link number `hop` of its route.
-    Datagram {
-        datagram: Datagram,
-        route: RouteId,
-        hop: u32,
-    },
+    /// A datagram, which stays in place while it passes from queue to queue.
+    Datagram(Box<Traveller>),
     /// A packet of cross traffic; only its size matters.
     CrossTraffic,
 }
 
+/// A datagram on the link number `hop` of its route.
+#[derive(Clone, Debug)]
+pub(super) struct Traveller {
+    datagram: Datagram,
+    route: RouteId,
+    hop: u32,
+}
+
 impl Packet for Transit {
     fn corrupt(&mut self, rng: &mut Rng) {
-        if let Self::Datagram { datagram, .. } = self {
-            datagram.corrupt(rng);
+        if let Self::Datagram(traveller) = self {
+            traveller.datagram.corrupt(rng);
         }
     }
 
     fn may_fragment(&self) -> bool {
         match self {
-            Self::Datagram { datagram, .. } => datagram.may_fragment,
+            Self::Datagram(traveller) => traveller.datagram.may_fragment,
             Self::CrossTraffic => false,
         }
     }
 
     fn flow(&self) -> u64 {
         match self {
-            Self::Datagram { datagram, .. } => datagram.flow(),
+            Self::Datagram(traveller) => traveller.datagram.flow(),
             Self::CrossTraffic => 0,
         }
     }
 
     fn mark_congestion(&mut self) -> bool {
         match self {
-            Self::Datagram { datagram, .. } => datagram.mark_congestion(),
+            Self::Datagram(traveller) => traveller.datagram.mark_congestion(),
             Self::CrossTraffic => false,
         }
     }
@@ -62,17 +66,23 @@ impl<H: Host> Network<H> {
 
     /// Handles a packet at the end of a link.
     pub(super) fn arrive(&mut self, link: LinkId, transit: Transit) {
-        let Transit::Datagram { datagram, route, hop } = transit else {
+        let Transit::Datagram(mut traveller) = transit else {
             return;
         };
-        self.captures.at_link(self.now, link, &datagram);
-        self.forward(datagram, route, hop + 1);
+        self.captures.at_link(self.now, link, &traveller.datagram);
+        traveller.hop += 1;
+        self.forward(traveller);
     }
 
     /// Offers a packet that has passed the link's filter to the link.
     pub(super) fn offer(&mut self, link: LinkId, transit: Transit, bytes: u32) {
-        self.links[link.index()].link.offer(self.now, transit, bytes);
-        self.set_link_timer(link);
+        let link_entry = &mut self.links[link.index()].link;
+        // While a packet is in transmission, the timer is set for its arrival or earlier, and those behind it arrive later.
+        let has_timer = link_entry.is_transmitting();
+        link_entry.offer(self.now, transit, bytes);
+        if !has_timer {
+            self.set_link_timer(link);
+        }
     }
 
     fn send(&mut self, from: HostId, mut datagram: Datagram) {
@@ -92,7 +102,11 @@ impl<H: Host> Network<H> {
             return;
         };
         datagram.path.local = self.nat.outward(datagram.path.local);
-        self.forward(datagram, route, 0);
+        self.forward(Box::new(Traveller {
+            datagram,
+            route,
+            hop: 0,
+        }));
     }
 
     /// Captures the datagram with the destination that its sender sees.
@@ -102,22 +116,21 @@ impl<H: Host> Network<H> {
         datagram.path.remote = actual;
     }
 
-    /// Forwards to link number `hop` of the route, or to the receiving host after the last one.
-    fn forward(&mut self, mut datagram: Datagram, route: RouteId, hop: u32) {
-        let route_entry = self.routes.of(route);
-        let Some(&link) = route_entry.links.get(hop as usize) else {
-            let to = route_entry.to;
-            self.deliver(to, datagram);
+    /// Forwards to the next link of the route, or to the receiving host after the last one.
+    fn forward(&mut self, mut traveller: Box<Traveller>) {
+        let route = self.routes.of(traveller.route);
+        let Some(&link) = route.links.get(traveller.hop as usize) else {
+            let to = route.to;
+            self.deliver(to, traveller.datagram);
             return;
         };
         let slot = &mut self.links[link.index()];
-        let action = slot
-            .filter
-            .as_mut()
-            .map_or(FilterAction::Pass, |filter| filter(self.now, &mut datagram));
-        let bytes = datagram.ip_bytes();
+        let action = slot.filter.as_mut().map_or(FilterAction::Pass, |filter| {
+            filter(self.now, &mut traveller.datagram)
+        });
+        let bytes = traveller.datagram.ip_bytes();
         match action {
-            FilterAction::Pass => self.offer(link, Transit::Datagram { datagram, route, hop }, bytes),
+            FilterAction::Pass => self.offer(link, Transit::Datagram(traveller), bytes),
             FilterAction::Drop => slot.link.count_filtered(bytes),
         }
     }

@@ -57,7 +57,7 @@ pub(super) struct Arrival {
     pub(super) bytes: u32,
     /// How long the transmitter has been idle; `None` if it is busy.
     pub(super) idle: Option<Duration>,
-    /// Serialisation time of the packet.
+    /// Serialisation time of the packet, if the queue counts idle time and the transmitter is idle.
     pub(super) service: Duration,
 }
 
@@ -192,6 +192,11 @@ impl<T: Packet> Queue<T> {
 }
 
 impl<T> Queue<T> {
+    /// Whether the decision about a packet depends on how many could have been sent while the transmitter was idle.
+    pub(super) const fn counts_idle_time(&self) -> bool {
+        matches!(self.gate, Gate::Red(_))
+    }
+
     pub(super) fn occupancy(&self) -> Count {
         match &self.store {
             Store::Fifo(fifo) | Store::Codel(fifo, _) => fifo.occupancy(),
