@@ -286,6 +286,10 @@ pub trait BufferPolicy: Policy {
     fn splits_receive_buffer(&self) -> bool {
         false
     }
+    /// Whether it never limits a path. Then the core does not ask for the allowance.
+    fn is_unlimited(&self) -> bool {
+        false
+    }
     /// Further bytes that `path` may take; [`u64::MAX`] for no limit.
     fn allowance(&self, path: &PathFacts, paths: &[PathFacts], buffer: &BufferFacts) -> u64;
 }

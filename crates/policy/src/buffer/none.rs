@@ -30,6 +30,10 @@ impl Policy for Shared {
 }
 
 impl BufferPolicy for Shared {
+    fn is_unlimited(&self) -> bool {
+        true
+    }
+
     fn allowance(&self, _path: &PathFacts, _paths: &[PathFacts], _buffer: &BufferFacts) -> u64 {
         u64::MAX
     }

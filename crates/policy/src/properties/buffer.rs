@@ -26,6 +26,7 @@ fn larger_backlog_never_allows_more_data() {
                 twin.allowance(&path, &[], &buffer),
                 "same inputs, other answer"
             );
+            assert!(!policy.is_unlimited() || allowance == u64::MAX);
             path.in_flight += 1;
             path.queued += 1;
             assert!(policy.allowance(&path, &[], &buffer) <= allowance);

@@ -203,6 +203,9 @@ fn more_for_the_same_path(
     buffer: &mut Vec<u8>,
     now: Instant,
 ) -> usize {
+    if max_segments <= 1 {
+        return 0;
+    }
     let most = max_segments.min(MAX_BATCH / (segment + usize::from(association.transfer.paths.reserved())));
     let mut size = 0;
     for _ in 1..most {

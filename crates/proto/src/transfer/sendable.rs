@@ -25,14 +25,16 @@ pub(super) enum Purpose {
 impl Transfer {
     /// Computes [`anabranch_policy::PathFacts::sendable`] of all paths.
     pub(super) fn refresh_sendable(&mut self, purpose: Purpose, now: Instant) {
-        let buffer = self.buffer_facts();
+        let is_limited = purpose == Purpose::New && !self.policies.buffer.is_unlimited();
+        let buffer = is_limited.then(|| self.buffer_facts());
         let waiting = self.sender.waiting_bytes();
         for id in self.paths.ids() {
             let share = match purpose {
                 // The stream scheduler may map streams to other paths, so that this one has nothing to send.
                 Purpose::New if !self.has_new_for(id) => 0,
-                Purpose::New => self.share_of(id, &buffer),
-                Purpose::Again => u64::MAX,
+                _ => buffer
+                    .as_ref()
+                    .map_or(u64::MAX, |buffer| self.share_of(id, buffer)),
             };
             if share > 0 && self.policies.limit_window(self.paths.fact(id)) {
                 self.publish_windows();
