@@ -113,8 +113,8 @@ impl WithinWindow {
         }
     }
 
-    /// Delivery rate of `path` in bytes per second; at least one chunk per round trip.
-    fn rate(&self, path: &PathFacts) -> u64 {
+    /// Delivery rate of `path` in bytes per second; at least one chunk per round trip, which takes `base`.
+    fn rate(&self, path: &PathFacts, base: u64) -> u64 {
         let measured = self.measured.of(path.id).map_or(0, Measured::rate);
         let in_slow_start = path.ssthresh == u64::MAX;
         let rate = if measured == 0 || in_slow_start {
@@ -123,18 +123,19 @@ impl WithinWindow {
             measured
         };
         // One chunk per round trip.
-        let least = mul_div(path.max_data_chunk.into(), SECOND, self.base(path).max(1));
+        let least = mul_div(path.max_data_chunk.into(), SECOND, base.max(1));
         rate.max(least).max(1)
     }
 
     /// What `path` would carry if it got all data it can take: its delivery rate, which is lower while others share the window with
     /// it, or what its congestion control permits.
     fn capacity(&self, path: &PathFacts) -> u64 {
+        let rate = self.rate(path, self.base(path));
         if self.measured.of(path.id).is_some_and(Measured::is_filled) {
-            return self.rate(path);
+            return rate;
         }
         let permitted = path.pacing_rate.map_or_else(|| by_window(path), NonZeroU64::get);
-        self.rate(path).max(permitted)
+        rate.max(permitted)
     }
 
     /// Round-trip time of `path` without a queue of ours, in nanoseconds. On a slow path a full chunk takes longer than the packets of
@@ -149,15 +150,18 @@ impl WithinWindow {
         of_data.max(path.min_rtt).unwrap_or_default()
     }
 
-    /// How long `path` holds a chunk that is sent when there are `in_flight` bytes in flight, in nanoseconds.
-    fn hold(&self, path: &PathFacts, in_flight: u64) -> u64 {
-        let (base, rate) = (self.base(path), self.rate(path));
-        let after = in_flight.saturating_add(path.max_data_chunk.into());
+    /// How long `path` holds a chunk that is sent now, in nanoseconds.
+    fn hold(&self, path: &PathFacts) -> u64 {
+        let smallest = self.smallest(path);
+        let variation = variation(path, smallest);
+        let base = nanos(smallest).saturating_add(variation);
+        let rate = self.rate(path, base);
+        let after = path.in_flight.saturating_add(path.max_data_chunk.into());
         // A little more than an empty path needs, so that a higher rate is noticed.
         if after <= mul_div(mul_div(rate, base, SECOND), 5, 4) {
             return base;
         }
-        base.max(mul_div(after, SECOND, rate).saturating_add(variation(path, self.smallest(path))))
+        base.max(mul_div(after, SECOND, rate).saturating_add(variation))
     }
 
     /// Chooses the paths that send, if it is time.
@@ -196,15 +200,14 @@ impl WithinWindow {
         }
     }
 
-    /// Whether a chunk on `path` is acknowledged before half a window has been sent, or `path` is the best one. The other half is for what
+    /// Whether a chunk on `path`, which holds it for `hold`, is acknowledged before half a window has been sent, or `path` is the best one. The other half is for what
     /// the estimates do not foresee, and costs nothing: a queue in front of a path does not make it faster.
-    fn may_send(&self, path: &PathFacts) -> bool {
+    fn may_send(&self, path: &PathFacts, hold: u64) -> bool {
         let Some(Choice { senders, .. }) = self.choice.as_deref() else {
             return true;
         };
         senders.best == Some(path.id)
-            || senders.paths.contains(path.id)
-                && self.hold(path, path.in_flight) <= senders.slowest.max(senders.sending / 2)
+            || senders.paths.contains(path.id) && hold <= senders.slowest.max(senders.sending / 2)
     }
 }
 
@@ -260,9 +263,10 @@ impl PathScheduler for WithinWindow {
             return Pick::On(unknown.id);
         }
         self.update(paths, backlog.send_window, now);
-        let may_send = open(paths).filter(|path| self.may_send(path));
-        match may_send.min_by_key(|path| (self.hold(path, path.in_flight), path.id)) {
-            Some(path) => Pick::On(path.id),
+        let holds = open(paths).map(|path| (self.hold(path), path));
+        let may_send = holds.filter(|(hold, path)| self.may_send(path, *hold));
+        match may_send.map(|(hold, path)| (hold, path.id)).min() {
+            Some((_, path)) => Pick::On(path),
             None if paths.iter().all(|path| path.in_flight == 0) => Pick::On(first.id),
             None => Pick::Wait { until: None },
         }
