@@ -24,6 +24,7 @@ pub struct CrossTraffic {
     talk: Talk,
     /// Number of the path whose own link it crosses, instead of the bottleneck.
     through: Option<u8>,
+    checksum_offload: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -78,6 +79,7 @@ impl CrossTraffic {
             link,
             talk,
             through: None,
+            checksum_offload: false,
         }
     }
 
@@ -117,6 +119,13 @@ impl CrossTraffic {
         self
     }
 
+    /// Both hosts leave out checksums, since the network damages no packets.
+    #[must_use]
+    pub const fn offload_checksums(mut self) -> Self {
+        self.checksum_offload = true;
+        self
+    }
+
     /// Adds cross traffic number `number` to the network; `shared` is the shared forward and reverse link.
     fn build(
         self,
@@ -128,9 +137,8 @@ impl CrossTraffic {
         // Allocated from the other end of the range than the paths of the scenario.
         let subnet = u8::MAX - number;
         let ends = (topology::near_addr(subnet), topology::far_addr(subnet));
-        let hosts = self
-            .talk
-            .hosts(ends, seed.split(SEED_LABEL).nth(u64::from(number)));
+        let seed = seed.split(SEED_LABEL).nth(u64::from(number));
+        let hosts = self.hosts(ends, seed);
         let hosts = (network.add_host(hosts.0), network.add_host(hosts.1));
         let own = topology::duplex(network, &self.link.named(format!("{SEED_LABEL} {number}")));
         network::lead(network, hosts, ends, own, shared);
@@ -141,29 +149,38 @@ impl CrossTraffic {
             talk: self.talk,
         }
     }
-}
 
-impl Talk {
     /// The client and the server.
     fn hosts(&self, ends: (IpAddr, IpAddr), seed: Seed) -> (AnyHost, AnyHost) {
-        match self {
-            Self::Sctp { config, port, .. } => {
+        match &self.talk {
+            Talk::Sctp { config, port, .. } => {
                 let host = |name, ip, accept| {
                     let config = EndpointConfig {
                         local: vec![SocketAddr::new(ip, *port)],
                         accept,
+                        checksum_offload: self.checksum_offload,
                         ..EndpointConfig::default()
                     };
-                    SctpHost::new(config, seed.split(name), Conversation::default().metered()).into()
+                    let answering = Conversation::default().metered();
+                    SctpHost::new(config, seed.split(name), answering)
+                        .untraced()
+                        .into()
                 };
                 let accept = AssociationConfig::clone(config);
                 (host("near", ends.0, None), host("far", ends.1, Some(accept)))
             }
-            Self::Tcp { config, .. } => {
-                let near = TcpHost::new(seed.split("near"), TcpApp::reader());
-                let mut far = TcpHost::new(seed.split("far"), TcpApp::reader());
+            Talk::Tcp { config, .. } => {
+                let host = |name| {
+                    let host = TcpHost::new(seed.split(name), TcpApp::reader());
+                    if self.checksum_offload {
+                        host.offload_checksums()
+                    } else {
+                        host
+                    }
+                };
+                let mut far = host("far");
                 far.listen(TcpConfig::clone(config));
-                (near.into(), far.into())
+                (host("near").into(), far.into())
             }
         }
     }

@@ -86,6 +86,7 @@ fn cross_traffic(plan: &CrossTrafficPlan, access: LinkConfig, setting: &Setting)
         let place = setting.paths.names().position(|path| path == name)?;
         u8::try_from(place).ok()
     });
+    let cross_traffic = cross_traffic.offload_checksums();
     match crossed {
         Some(path) => cross_traffic.through_path(path),
         None => cross_traffic,
