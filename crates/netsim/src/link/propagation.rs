@@ -122,10 +122,16 @@ impl<T> Propagation<T> {
 }
 
 /// The first tick of the link's clock at or after `moment`.
+#[inline]
 fn at_tick(moment: Instant, config: &LinkConfig) -> Instant {
     if config.tick.is_zero() {
-        return moment;
+        moment
+    } else {
+        next_tick(moment, config)
     }
+}
+
+fn next_tick(moment: Instant, config: &LinkConfig) -> Instant {
     let tick = u64::try_from(config.tick.as_nanos()).unwrap_or(u64::MAX);
     let ticks = config.clock.reading(moment).as_nanos().div_ceil(tick);
     let next = Instant::from_nanos(ticks.saturating_mul(tick));
