@@ -1,6 +1,7 @@
-//! Benchmark `simulated_seconds`: CPU time of a number of simulated seconds in two networks.
+//! Benchmark `simulated_seconds`: CPU time of a number of simulated seconds with SCTP, TCP and Multipath TCP.
 //!
-//! The number after each name is a hash of all packets of both hosts: while it is the same, a change affects only speed.
+//! Each packet that arrives at the end of a link counts. The number after each name is a hash of all packets of both hosts, or, as in
+//! the lab, of what arrived: while it is the same, a change affects only speed.
 
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use anabranch_netsim::link::QueueConfig;
 use anabranch_policy::PolicyRecipe;
 use anabranch_proto::{AssociationConfig, BufferSize};
 use anabranch_sim::app::{Bulk, Conversation, Streams, Workload};
-use anabranch_sim::{Scenario, Side};
+use anabranch_sim::tcp::{MptcpConfig, TcpApp, TcpConfig, TcpScenario};
+use anabranch_sim::{Scenario, Side, Simulation, Transport};
 use anabranch_types::{Rate, Seed};
 
 /// Both buffers of the two paths, in bytes.
@@ -35,7 +37,7 @@ fn main() {
         arguments.seconds, arguments.runs
     );
     let mut table = Table::new(title, &columns);
-    let mut measure = |name: &str, network: fn() -> Scenario| {
+    let mut measure = |name: &str, network: fn(f64) -> Run| {
         let run = Run::best_of(arguments.runs, network, arguments.seconds);
         let figures = [
             run.cpu_seconds,
@@ -45,11 +47,25 @@ fn main() {
         ];
         table.row(format!("{name}: {:016x}", run.trace), &figures);
     };
-    measure("one path, 20 Mbit/s", one_path);
+    measure("SCTP, one path, 20 Mbit/s", |seconds| {
+        Run::traced(one_path(), seconds)
+    });
     measure(
-        "two paths, 10 and 100 Mbit/s, as in experiments/sar-1.toml",
-        two_paths,
+        "SCTP, two paths, 10 and 100 Mbit/s, as in experiments/sar-1.toml",
+        |seconds| Run::traced(two_paths(), seconds),
     );
+    measure("SCTP as in the lab, one path", |seconds| {
+        Run::of(as_in_the_lab(one_path()).build(), seconds)
+    });
+    measure("SCTP as in the lab, two paths", |seconds| {
+        Run::of(as_in_the_lab(two_paths()).build(), seconds)
+    });
+    measure("TCP as in the lab, one path", |seconds| {
+        Run::of(tcp().build(), seconds)
+    });
+    measure("Multipath TCP as in the lab, two paths", |seconds| {
+        Run::of(mptcp().build(), seconds)
+    });
     table.print(arguments.json);
 }
 
@@ -89,34 +105,85 @@ fn with_bulk_transfer(scenario: Scenario, message: usize) -> Scenario {
         .far_app(Conversation::new([]).metered())
 }
 
+/// Without checksums and without a hash of all packets, directly over IP.
+fn as_in_the_lab(scenario: Scenario) -> Scenario {
+    scenario.offload_checksums().untraced().encapsulation_port(0)
+}
+
+fn tcp() -> TcpScenario {
+    let link = LinkConfig::new(Rate::mbit(20), Duration::from_millis(10));
+    with_tcp_transfer(TcpScenario::tcp(Seed(1)).path(link), None)
+}
+
+fn mptcp() -> TcpScenario {
+    let link = |mbit| {
+        LinkConfig::new(Rate::mbit(mbit), Duration::from_millis(1))
+            .queue(QueueConfig::Packets(100))
+            .framing(26)
+    };
+    let scenario = TcpScenario::tcp(Seed(1)).path(link(10)).path(link(100));
+    with_tcp_transfer(scenario, Some(MptcpConfig::default()))
+}
+
+/// Adds a bulk transfer of messages that carry the time at which they were written.
+fn with_tcp_transfer(scenario: TcpScenario, mptcp: Option<MptcpConfig>) -> TcpScenario {
+    let message = 1_452;
+    let config = TcpConfig {
+        mptcp,
+        send_buffer: BUFFER,
+        receive_buffer: BUFFER,
+        ..TcpConfig::default()
+    };
+    scenario
+        .offload_checksums()
+        .config(config)
+        .near_app(TcpApp::bulk().stamped(message))
+        .far_app(TcpApp::reader().metered(message))
+}
+
 struct Run {
     cpu_seconds: f64,
-    /// Packets sent by both sides.
+    /// Packets that arrived at the end of a link.
     packets: u64,
     mbit_per_s: f64,
+    /// Hash of all packets, or of the numbers of bytes, packets and events.
     trace: u64,
 }
 
 impl Run {
-    fn best_of(runs: usize, network: fn() -> Scenario, seconds: f64) -> Self {
-        let all = (0..runs).map(|_| Self::of(network(), seconds));
+    fn best_of(runs: usize, network: fn(f64) -> Self, seconds: f64) -> Self {
+        let all = (0..runs).map(|_| network(seconds));
         let best = all.min_by(|one, other| one.cpu_seconds.total_cmp(&other.cpu_seconds));
         best.expect("invariant: there is one run at least")
     }
 
-    fn of(scenario: Scenario, seconds: f64) -> Self {
+    fn traced(scenario: Scenario, seconds: f64) -> Self {
         let mut simulation = scenario.build();
+        let run = Self::measure(&mut simulation, seconds);
+        Self {
+            trace: simulation.outcome().trace_hash,
+            ..run
+        }
+    }
+
+    fn of<T: Transport>(mut simulation: Simulation<T>, seconds: f64) -> Self {
+        Self::measure(&mut simulation, seconds)
+    }
+
+    fn measure<T: Transport>(simulation: &mut Simulation<T>, seconds: f64) -> Self {
         let stopwatch = Stopwatch::start();
         simulation.connect();
         simulation.run_for(Duration::from_secs_f64(seconds));
         let cpu_seconds = stopwatch.elapsed().as_secs_f64();
-        let outcome = simulation.outcome();
-        let sent = Side::BOTH.map(|side| simulation.host(side).tally().packets_sent);
+        let network = simulation.network();
+        let links = network.link_ids().map(|id| network.link(id).stats());
+        let packets = links.map(|stats| stats.delivered.packets).sum();
+        let bytes = T::bytes_read(simulation.host(Side::Far));
         Self {
             cpu_seconds,
-            packets: sent.iter().sum(),
-            mbit_per_s: outcome.forward.bytes as f64 * 8e-6 / seconds,
-            trace: outcome.trace_hash,
+            packets,
+            mbit_per_s: bytes as f64 * 8e-6 / seconds,
+            trace: bytes ^ packets.rotate_left(24) ^ network.events().rotate_left(48),
         }
     }
 }

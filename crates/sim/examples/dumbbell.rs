@@ -1,6 +1,6 @@
 //! Benchmark against ns-3: one flow over a dumbbell, as in `bench/ns3/dumbbell.cc`, with 10 Mbit/s and 10 ms between
 //! two routers, a queue of 100 packets, access links of 1 Gbit/s. The arguments are `tcp` or a profile of SCTP, and seconds. Prints
-//! packets that crossed the bottleneck, and Mbit/s, for `scripts/bench-ns3`.
+//! packets that crossed the bottleneck, and Mbit/s, for `scripts/bench-ns3`. Neither simulator computes checksums.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -32,8 +32,9 @@ fn main() {
 
 fn tcp(simulated: Duration) {
     let mut network = Network::new(Seed(1));
-    let near = network.add_host(TcpHost::new(Seed(1), TcpApp::reader()));
-    let mut reader = TcpHost::new(Seed(2), TcpApp::reader());
+    let host = |seed| TcpHost::new(Seed(seed), TcpApp::reader()).offload_checksums();
+    let near = network.add_host(host(1));
+    let mut reader = host(2);
     reader.listen(TcpConfig::default());
     let far = network.add_host(reader);
     let path = dumbbell(&mut network, (near, far));
@@ -59,9 +60,10 @@ fn sctp(policies: PolicyRecipe, simulated: Duration) {
         let endpoint = EndpointConfig {
             local: vec![SocketAddr::new(ip, 0)],
             accept,
+            checksum_offload: true,
             ..EndpointConfig::default()
         };
-        SctpHost::new(endpoint, Seed(seed), Conversation::default().metered())
+        SctpHost::new(endpoint, Seed(seed), Conversation::default().metered()).untraced()
     };
     let near = network.add_host(host(topology::near_addr(0), None, 1));
     let far = network.add_host(host(topology::far_addr(0), Some(config.clone()), 2));
