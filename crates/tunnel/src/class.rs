@@ -124,7 +124,7 @@ enum Match {
     },
     Dscp(u8),
     /// What is of the class without this rule.
-    Class,
+    AllOfClass,
 }
 
 /// Why a text is no rule.
@@ -180,7 +180,7 @@ impl ClassRule {
     pub fn all_redundant(class: Class) -> Result<Self, ClassRuleError> {
         let all = Self {
             class,
-            matching: Match::Class,
+            matching: Match::AllOfClass,
             redundant: false,
         };
         all.made_redundant()
@@ -208,7 +208,7 @@ impl ClassRule {
                 ports.contains(&traffic.port) && is_tcp.is_none_or(|is_tcp| is_tcp == traffic.is_tcp)
             }
             Match::Dscp(dscp) => traffic.dscp == Some(*dscp),
-            Match::Class => false,
+            Match::AllOfClass => false,
         }
     }
 }
@@ -217,7 +217,7 @@ impl ClassRule {
 impl fmt::Display for ClassRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.matching {
-            Match::Class => f.write_str("all real-time datagrams"),
+            Match::AllOfClass => f.write_str("all real-time datagrams"),
             Match::Dscp(dscp) => write!(f, "datagrams with DSCP {dscp}"),
             Match::Ports { ports, .. } if ports.start() == ports.end() => {
                 write!(f, "datagrams of UDP port {}", ports.start())
@@ -266,18 +266,18 @@ impl Classes {
 
     /// The class of some traffic; `None` if its size decides.
     pub(crate) fn of(&self, traffic: Traffic) -> Option<Class> {
-        self.sorted(traffic).0
+        self.classify(traffic).0
     }
 
     /// The class of a datagram of so many bytes, as [`Classes::of`], and whether it is redundant.
     pub(crate) fn of_datagram(&self, traffic: Traffic, bytes: usize) -> (Option<Class>, bool) {
-        let (class, redundant) = self.sorted(traffic);
+        let (class, redundant) = self.classify(traffic);
         let is_real_time = class.unwrap_or_else(|| by_size(bytes)) == Class::RealTime;
         (class, is_real_time && redundant)
     }
 
     /// The class of some traffic, and whether its datagrams are redundant if they are real-time.
-    fn sorted(&self, traffic: Traffic) -> (Option<Class>, bool) {
+    fn classify(&self, traffic: Traffic) -> (Option<Class>, bool) {
         let rules = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let rule = rules.iter().find(|rule| rule.matches(traffic));
         let is_call = || !traffic.is_tcp && CALLS.iter().any(|ports| ports.contains(&traffic.port));
@@ -285,7 +285,7 @@ impl Classes {
             .map(|rule| rule.class)
             .or_else(|| traffic.dscp.and_then(Class::of_dscp))
             .or_else(|| is_call().then_some(Class::RealTime));
-        let of_all = || rules.iter().any(|rule| rule.matching == Match::Class);
+        let of_all = || rules.iter().any(|rule| rule.matching == Match::AllOfClass);
         (class, rule.is_some_and(ClassRule::is_redundant) || of_all())
     }
 }

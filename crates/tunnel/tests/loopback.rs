@@ -65,11 +65,11 @@ impl Pair {
 
     /// The address of a proxy at the client.
     async fn proxy(&self, proxy: Proxy) -> SocketAddr {
-        self.sorting_proxy(proxy, Classes::default()).await
+        self.proxy_with(proxy, Classes::default()).await
     }
 
     /// The same with rules of the client.
-    async fn sorting_proxy(&self, proxy: Proxy, classes: Classes) -> SocketAddr {
+    async fn proxy_with(&self, proxy: Proxy, classes: Classes) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, receiver) = watch::channel(Some(self.client.clone()));
@@ -543,7 +543,7 @@ async fn redundant_datagrams_and_their_answers_use_both_paths_and_arrive_once() 
     let classes = Classes::default();
     let rule = ClassRule::redundant(Class::RealTime, &format!("udp/{port}")).unwrap();
     classes.replace(vec![rule]);
-    let (_program, socket, relay) = associate(pair.sorting_proxy(Proxy::Socks5, classes).await).await;
+    let (_program, socket, relay) = associate(pair.proxy_with(Proxy::Socks5, classes).await).await;
     let mut buffer = [0; 2_000];
     for number in 0..50_u8 {
         let request = socks_datagram(port, &[number; 160]);

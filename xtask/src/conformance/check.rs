@@ -55,7 +55,10 @@ pub(super) fn marks(standards: &Standards, records: &[String]) -> Vec<Finding> {
         }
         match &requirement.adr {
             Some(adr) if !records.contains(adr) => Some(format!("decision record {adr} does not exist")),
-            Some(_) if requirement.not_done.is_none() => Some("`adr` belongs to `not-done`".to_owned()),
+            Some(_) if requirement.not_done.is_none() && requirement.except.is_none() => {
+                Some("`adr` belongs to `not-done` or `except`".to_owned())
+            }
+            None if requirement.except.is_some() => Some("`except` needs an `adr`".to_owned()),
             None if requirement.not_done.is_some() && is_absolute(requirement.level) => Some(format!(
                 "is a {} that is not done: `adr` must say why",
                 requirement.level.name()
@@ -182,6 +185,7 @@ mod tests {
         let check = |more| marks(&standards(vec![requirement("1-1", more)]), &records).len();
         assert_eq!(check("not-done = \"why\"\nadr = \"0001\""), 0);
         assert_eq!(check("not-done = \"why\"\nadr = \"0002\""), 1);
+        assert_eq!(check("except = \"when\""), 1);
         assert_eq!(check("not-done = \"why\""), 1);
         assert_eq!(check("not-applicable = \"why\""), 0);
         assert_eq!(check("not-applicable = \"why\"\nnot-done = \"why\""), 1);

@@ -130,7 +130,11 @@ fn row(requirement: &Requirement, annotations: &[Annotation]) -> String {
     let (implemented, shown) = match (&requirement.not_done, &requirement.not_applicable) {
         (Some(why), _) => (format!("**not done**: {why}{record}"), String::new()),
         (_, Some(why)) => (format!("not applicable: {why}"), String::new()),
-        (None, None) => (places(false), places(true)),
+        (None, None) => {
+            let except = requirement.except.as_ref();
+            let except = except.map_or_else(String::new, |when| format!("<br>**except**: {when}{record}"));
+            (places(false) + &except, places(true))
+        }
     };
     let mut line = format!(
         "| {} | {} | {} | {implemented} |",

@@ -49,7 +49,9 @@ pub(super) struct Requirement {
     pub(super) occurrences: u32,
     /// Why it is not implemented.
     pub(super) not_done: Option<String>,
-    /// Number of the decision record that says why a MUST or MUST NOT is not implemented.
+    /// Where the code departs from it.
+    pub(super) except: Option<String>,
+    /// Number of the decision record that says why a MUST or MUST NOT is not implemented, or what an exception is for.
     pub(super) adr: Option<String>,
     /// Why it does not bind an implementation of SCTP such as ours.
     pub(super) not_applicable: Option<String>,

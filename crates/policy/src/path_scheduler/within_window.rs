@@ -200,8 +200,8 @@ impl WithinWindow {
         }
     }
 
-    /// Whether a chunk on `path`, which holds it for `hold`, is acknowledged before half a window has been sent, or `path` is the best one. The other half is for what
-    /// the estimates do not foresee, and costs nothing: a queue in front of a path does not make it faster.
+    /// Whether a chunk on `path`, which holds it for `hold`, is acknowledged before half a window has been sent, or `path` is the best one.
+    /// The other half is for what the estimates do not foresee, and costs nothing: a queue in front of a path does not make it faster.
     fn may_send(&self, path: &PathFacts, hold: u64) -> bool {
         let Some(Choice { senders, .. }) = self.choice.as_deref() else {
             return true;

@@ -1,20 +1,18 @@
-//! Paths of sent chunks: on which one a chunk is, and which chunks can also be sent on another one. What do redundant streams have for it?
-
-use core::mem;
+//! Paths of sent chunks: on which one a chunk is, and which chunks can also be sent on another one; and what redundant streams send first.
 
 use anabranch_policy::{ChunkInFlight, StreamScheduler};
 use anabranch_types::{Instant, PathId, StreamId, UnwrappedTsn};
 
 use super::fragment::Room;
 use super::queue::Waiting;
+use super::redundant::Redundancy;
 use super::streams::{PeerRoom, Streams};
 use super::{SendError, Sender};
-use crate::path::PathIds;
 use crate::user_data::UserData;
 
 /// Gap ack blocks of a SACK above which lost chunks come before new ones of redundant streams: a packet of 1,200 bytes has room for some
 /// 290, and what it does not report cannot be acknowledged.
-const MAX_GAPS: usize = 128;
+const MAX_GAPS_WHILE_URGENT: usize = 128;
 
 impl Sender {
     /// The path on which the chunk `tsn` was sent last; `None` if it is acknowledged cumulatively or was never sent.
@@ -83,10 +81,21 @@ impl Sender {
         Ok(self.redundant.has(stream))
     }
 
-    /// Whether there are redundant streams, and SACKs have room for their chunks above many others that are missing.
+    /// Whether new data of redundant streams may be sent before a lost chunk: not twice in a row, and not if SACKs have hardly room for its
+    /// chunks above many others that are missing.
     #[inline]
     pub(crate) fn may_be_urgent(&self) -> bool {
-        self.redundant.is_active() && self.scoreboard.reported_gaps() < MAX_GAPS
+        let may_go_first = |redundancy: &Redundancy| !redundancy.went_first;
+        self.redundant.active().is_some_and(may_go_first)
+            && self.scoreboard.reported_gaps() < MAX_GAPS_WHILE_URGENT
+    }
+
+    /// Notes whether the data that is sent now is new data of redundant streams, while chunks are lost.
+    #[inline]
+    pub(crate) fn goes_first(&mut self, is_urgent: bool) {
+        if let Some(redundancy) = self.redundant.active_mut() {
+            redundancy.went_first = is_urgent;
+        }
     }
 
     /// Whether a redundant stream has new data for `path`, and no other data must come first. See [`Sender::send_new`] for `fragment_at`.
@@ -122,53 +131,14 @@ impl Sender {
         streams.find_map(|stream| self.streams.next_of(*stream, path, scheduler, peer))
     }
 
-    /// Whether chunks of redundant streams may be missing on a path.
+    /// The first listed chunk of redundant streams from `from` on.
+    pub(crate) fn next_redundant(&self, from: Option<UnwrappedTsn>) -> Option<UnwrappedTsn> {
+        self.redundant.first_from(from)
+    }
+
+    /// Whether there are redundant streams.
     #[inline]
     pub(crate) fn has_redundant(&self) -> bool {
-        let redundancy = self.redundant.active();
-        redundancy.is_some_and(|redundancy| !redundancy.chunks.is_empty())
-    }
-
-    /// Whether such a chunk is missing on one of the paths `usable`. Forgets the others.
-    pub(crate) fn misses_duplicates(&mut self, usable: &PathIds) -> bool {
-        let mut redundant = mem::take(&mut self.redundant);
-        if let Some(redundancy) = redundant.active_mut() {
-            redundancy
-                .chunks
-                .retain(|(tsn, had)| self.is_missing(*tsn, had, usable));
-        }
-        self.redundant = redundant;
-        self.has_redundant()
-    }
-
-    /// Whether the chunk `tsn`, of which the paths `had` need no duplicate, may be missing on one of the paths `usable`. A lost one is
-    /// sent again; then it is decided.
-    fn is_missing(&self, tsn: UnwrappedTsn, had: &PathIds, usable: &PathIds) -> bool {
-        if self.partial.has_messages() && self.gives_up(tsn) {
-            return false;
-        }
-        match self.in_flight_chunk(tsn) {
-            Some(chunk) => usable
-                .clone()
-                .any(|path| path != chunk.path && !had.contains(path)),
-            None => self.lost_chunk(tsn).is_some(),
-        }
-    }
-
-    /// The first chunk in flight of a redundant stream that is missing on `path`.
-    pub(crate) fn missing_on(&self, path: PathId) -> Option<ChunkInFlight> {
-        let chunks = &self.redundant.active()?.chunks;
-        let missing = chunks.iter().filter(|(_, had)| !had.contains(path));
-        let mut in_flight = missing.filter_map(|(tsn, _)| self.in_flight_chunk(*tsn));
-        in_flight.find(|chunk| chunk.path != path)
-    }
-
-    /// Notes that `path` needs no duplicate of the chunk `tsn` any more.
-    pub(crate) fn settle_duplicate(&mut self, tsn: UnwrappedTsn, path: PathId) {
-        if let Some(redundancy) = self.redundant.active_mut()
-            && let Ok(place) = redundancy.chunks.binary_search_by_key(&tsn, |(known, _)| *known)
-        {
-            redundancy.chunks[place].1.insert(path);
-        }
+        self.redundant.is_active()
     }
 }

@@ -454,6 +454,7 @@ impl Sender {
                 self.keyed.acknowledged(chunk.message, chunk.payload_bytes());
             }
         });
+        self.redundant.acknowledged(cumulative);
         if self.partial.has_skipped() {
             self.partial.make_mut().skipped.remove_below(cumulative.next().0);
         }

@@ -1,26 +1,28 @@
-//! Redundant streams. Which chunks are to be sent on all paths, and on which are they missing?
+//! Redundant streams. Which chunks are to be sent on all paths?
 //!
-//! A chunk of such a stream is listed from its first transmission until it is acknowledged or each usable path has had it. Other chunks
-//! cost one test of a pointer (ADR 0198).
+//! A chunk of such a stream is listed from its first transmission until it is acknowledged cumulatively. Associations without redundant
+//! streams test one pointer for each chunk (ADR 0198).
 
 use alloc::collections::{BTreeSet, VecDeque};
 
 use anabranch_types::{StreamId, UnwrappedTsn};
 
 use crate::on_demand::{Idle, OnDemand};
-use crate::path::PathIds;
 
 #[derive(Debug)]
 pub(super) struct Redundancy {
     pub(super) streams: BTreeSet<StreamId>,
-    /// In the order of TSNs, each with the paths that had a duplicate, or can have none.
-    pub(super) chunks: VecDeque<(UnwrappedTsn, PathIds)>,
+    /// In order.
+    chunks: VecDeque<UnwrappedTsn>,
+    /// Whether the last data that was sent while chunks were lost was new data of redundant streams: then a lost chunk is next.
+    pub(super) went_first: bool,
 }
 
 impl Redundancy {
     const NONE: Self = Self {
         streams: BTreeSet::new(),
         chunks: VecDeque::new(),
+        went_first: false,
     };
 }
 
@@ -49,11 +51,32 @@ impl RedundantStreams {
             && redundancy.streams.contains(&stream)
         {
             // TSNs restart if early data is taken back.
-            while redundancy.chunks.back().is_some_and(|(last, _)| *last >= tsn) {
+            while redundancy.chunks.back().is_some_and(|last| *last >= tsn) {
                 redundancy.chunks.pop_back();
             }
-            redundancy.chunks.push_back((tsn, PathIds::default()));
+            redundancy.chunks.push_back(tsn);
         }
+    }
+
+    /// Forgets the chunks up to `cumulative`.
+    #[inline]
+    pub(super) fn acknowledged(&mut self, cumulative: UnwrappedTsn) {
+        if let Some(redundancy) = self.active_mut() {
+            while redundancy
+                .chunks
+                .front()
+                .is_some_and(|first| *first <= cumulative)
+            {
+                redundancy.chunks.pop_front();
+            }
+        }
+    }
+
+    /// The first chunk from `from` on.
+    pub(super) fn first_from(&self, from: Option<UnwrappedTsn>) -> Option<UnwrappedTsn> {
+        let chunks = &self.active()?.chunks;
+        let place = chunks.partition_point(|tsn| Some(*tsn) < from);
+        chunks.get(place).copied()
     }
 
     /// Whether a stream is redundant.
@@ -75,7 +98,7 @@ mod tests {
     use super::*;
 
     fn listed(redundant: &RedundantStreams) -> impl Iterator<Item = u64> + '_ {
-        redundant.chunks.iter().map(|(tsn, _)| tsn.0)
+        redundant.chunks.iter().map(|tsn| tsn.0)
     }
 
     #[test]
@@ -91,6 +114,20 @@ mod tests {
         // The data that was sent early is sent again with the same TSNs.
         redundant.sent(StreamId(1), UnwrappedTsn(9));
         assert!(listed(&redundant).eq([9]));
+    }
+
+    #[test]
+    fn acknowledged_chunks_are_forgotten() {
+        let mut redundant = RedundantStreams::default();
+        redundant.make_mut().streams.insert(StreamId(1));
+        for tsn in [7, 9, 12] {
+            redundant.sent(StreamId(1), UnwrappedTsn(tsn));
+        }
+        assert_eq!(redundant.first_from(None), Some(UnwrappedTsn(7)));
+        assert_eq!(redundant.first_from(Some(UnwrappedTsn(8))), Some(UnwrappedTsn(9)));
+        redundant.acknowledged(UnwrappedTsn(10));
+        assert!(listed(&redundant).eq([12]));
+        assert_eq!(redundant.first_from(Some(UnwrappedTsn(13))), None);
     }
 
     #[test]

@@ -11,19 +11,18 @@ use anabranch_wire::PacketBuilder;
 use super::Transfer;
 use super::sendable::Purpose;
 use super::write::push_data;
-use crate::path::PathIds;
 
 impl Transfer {
-    /// The first path on which the scheduler would send a duplicate now. While chunks are lost, only those of redundant streams are sent.
-    pub(super) fn wants_duplicates(&mut self, is_lost: bool, now: Instant) -> Option<PathId> {
-        let is_general = self.policies.path_scheduler.sends_duplicates();
-        if is_general && is_lost || !is_general && !self.sender.has_redundant() {
+    /// The first path on which the scheduler would send a duplicate now.
+    pub(super) fn wants_duplicates(&mut self, now: Instant) -> Option<PathId> {
+        let duplicates_all = self.duplicates_all();
+        if !duplicates_all && !self.sender.has_redundant() {
             return None;
         }
         if self.paths.usable_count() < 2 || !self.sender.has_outstanding() {
             return None;
         }
-        if !is_general && !self.sender.misses_duplicates(&self.usable_paths()) {
+        if !duplicates_all && !self.paths.ids().any(|id| self.misses_redundant(id)) {
             return None;
         }
         self.refresh_sendable(Purpose::Again, now);
@@ -32,9 +31,15 @@ impl Transfer {
             .find(|id| self.paths.fact(*id).can_take_data() && self.next_duplicate(*id, now).is_some())
     }
 
-    fn usable_paths(&self) -> PathIds {
-        let usable = self.paths.facts().iter().filter(|path| path.is_usable());
-        usable.map(|path| path.id).collect()
+    /// Whether the scheduler is asked about all chunks. While chunks are lost, only those of redundant streams are duplicated.
+    fn duplicates_all(&self) -> bool {
+        self.policies.path_scheduler.sends_duplicates() && self.sender.next_lost().is_none()
+    }
+
+    /// Whether there are chunks of redundant streams about which `path` has not decided yet.
+    fn misses_redundant(&self, path: PathId) -> bool {
+        let from = self.paths.path(path).sending.duplicates.next();
+        self.sender.next_redundant(from).is_some()
     }
 
     /// Writes duplicates for `path` while they fit and the scheduler selects any.
@@ -45,7 +50,6 @@ impl Transfer {
             && chunk.bytes <= packet.room() as u64
             && self.sender.admits_again(chunk.tsn)
         {
-            self.sender.settle_duplicate(chunk.tsn, path);
             let duplicate = self.sender.duplicate(chunk.tsn);
             let payload = duplicate.payload().len() as u64;
             push_data(packet, &duplicate);
@@ -61,9 +65,9 @@ impl Transfer {
         }
     }
 
-    /// The next chunk to duplicate on `path`: of all chunks if the scheduler sends duplicates of any, otherwise of redundant streams.
+    /// The next chunk to duplicate on `path`.
     fn next_duplicate(&mut self, path: PathId, now: Instant) -> Option<ChunkInFlight> {
-        let chunk = if self.policies.path_scheduler.sends_duplicates() {
+        let chunk = if self.duplicates_all() {
             self.next_elsewhere(path)?
         } else {
             self.next_redundant(path)?
@@ -90,15 +94,20 @@ impl Transfer {
         }
     }
 
-    /// The next chunk of a redundant stream that is missing on `path`. Chunks that are too long for it are skipped.
+    /// The next chunk of a redundant stream that is in flight on another path and that `path` did not have yet. Others are skipped, such as
+    /// lost ones, which are sent again.
     fn next_redundant(&mut self, path: PathId) -> Option<ChunkInFlight> {
         let longest = u64::from(self.paths.fact(path).max_data_chunk);
         loop {
-            let chunk = self.sender.missing_on(path)?;
-            if chunk.bytes <= longest {
-                return Some(chunk);
+            let from = self.paths.path(path).sending.duplicates.next();
+            let tsn = self.sender.next_redundant(from)?;
+            let chunk = self.sender.in_flight_chunk(tsn);
+            let chunk = chunk.filter(|chunk| chunk.redundant && chunk.path != path && chunk.bytes <= longest);
+            if chunk.is_some() && !(self.sender.has_unreliable() && self.sender.gives_up(tsn)) {
+                return chunk;
             }
-            self.sender.settle_duplicate(chunk.tsn, path);
+            let duplicates = &mut self.paths.path_mut(path).sending.make_mut().duplicates;
+            duplicates.set_next(tsn.next());
         }
     }
 }

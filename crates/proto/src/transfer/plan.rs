@@ -83,14 +83,14 @@ impl Transfer {
 
     //= rfc9260 6.1-14
     /// Decides by priority: retransmissions, then duplicates, then new data. Lost chunks come first because both ends' buffers wait
-    /// for them (RFC 9260 §6.1 C). Duplicates come before new data, which would leave no window for them. What redundant streams send
-    /// waits for no retransmission (ADR 0198).
+    /// for them (RFC 9260 §6.1 C). Duplicates come before new data, which would leave no window for them. With redundant streams, their
+    /// duplicates come before lost chunks, and of their new data one packet before each packet with lost chunks (ADR 0198).
     fn decide(&mut self, now: Instant) -> Decision {
         if self.sender.is_drained() {
             return Decision::Nothing;
         }
         let is_lost = self.sender.next_lost().is_some();
-        if let Some(path) = self.wants_duplicates(is_lost, now) {
+        if let Some(path) = self.wants_duplicates(now) {
             return Decision::Send(path, DataPlan::Duplicates);
         }
         // No new data may be sent although data is queued: buffers or the peer's window are full. Chunk rescheduling can help then,
@@ -130,12 +130,20 @@ impl Transfer {
 
     /// The path of new data of a redundant stream, if that is next.
     fn urgent(&mut self, now: Instant) -> Option<PathId> {
-        if !self.sender.may_be_urgent() || !self.paths.ids().any(|id| self.has_urgent_for(id)) {
+        if !self.sender.may_be_urgent() {
             return None;
         }
         self.refresh_sendable(Purpose::New, now);
-        match self.new_data(now) {
-            Decision::Send(path, DataPlan::New { skip: 0 }) if self.has_urgent_for(path) => Some(path),
+        let mut is_possible = false;
+        for id in self.paths.ids() {
+            if self.has_urgent_for(id) {
+                is_possible |= self.paths.fact(id).can_take_data();
+            } else {
+                self.paths.fact_mut(id).sendable = 0;
+            }
+        }
+        match is_possible.then(|| self.new_data(now)) {
+            Some(Decision::Send(path, DataPlan::New { skip: 0 })) => Some(path),
             _ => None,
         }
     }

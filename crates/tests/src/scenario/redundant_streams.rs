@@ -204,7 +204,7 @@ fn only_the_redundant_stream_is_duplicated() {
 }
 
 #[test]
-fn resting_path_carries_no_duplicates_until_it_is_needed() {
+fn resting_path_carries_no_duplicates_and_takes_over() {
     let backup = PathPreference {
         cost: PathPreference::BACKUP,
         limit: None,

@@ -146,6 +146,51 @@ fn retransmissions_precede_new_data() {
     assert!(distances.is_sorted(), "{numbers:?}");
 }
 
+/// Fills the window with chunks of stream 0, of which several are lost while stream 1 has data, too. Returns the streams of the chunks that
+/// are sent from the fast retransmit on, until the lost ones are on their way.
+fn streams_after_a_loss(redundant: bool) -> Vec<u16> {
+    let mut endpoint = endpoint();
+    let tag = accept_peer(&mut endpoint, 5, &[]);
+    let id = endpoint.associations().next().expect("it lives").id();
+    let mut association = endpoint.association_mut(id).expect("it lives");
+    association
+        .set_stream_redundancy(StreamId(1), redundant)
+        .expect("it exists");
+    drop(association);
+    let long = |stream| Message::new(StreamId(stream), vec![7; 1_000]);
+    for _ in 0..300 {
+        send_message(&mut endpoint, long(0));
+    }
+    let mut window = tsns(&poll_packets(&mut endpoint, START));
+    // The window grows.
+    while window.len() < 32 {
+        let last = window[window.len() - 1];
+        window = tsns(&deliver(&mut endpoint, START, peer(2), tag, &sack(last, &[])));
+    }
+    for _ in 0..60 {
+        send_message(&mut endpoint, long(1));
+    }
+    let (base, mut sent) = (before(window[0]), Vec::new());
+    for end in 8..24 {
+        let blocks = [GapBlock { start: 7, end }];
+        sent.extend(deliver(&mut endpoint, START, peer(2), tag, &sack(base, &blocks)));
+    }
+    let mut again = data(&sent, |chunk| (chunk.tsn, chunk.stream.0));
+    let lost = |(tsn, _): &(Tsn, u16)| window[..6].contains(tsn);
+    let (first, last) = (again.iter().position(lost), again.iter().rposition(lost));
+    again.truncate(last.expect("a retransmission") + 1);
+    let streams = again.into_iter().map(|(_, stream)| stream);
+    streams.skip(first.expect("a retransmission")).collect()
+}
+
+#[test]
+fn data_of_redundant_streams_takes_turns_with_lost_chunks() {
+    assert!(streams_after_a_loss(false).iter().all(|stream| *stream == 0));
+    let streams = streams_after_a_loss(true);
+    assert!(streams.contains(&1), "{streams:?}");
+    assert!(!streams.windows(2).any(|pair| pair == [1, 1]), "{streams:?}");
+}
+
 //= rfc9260 3.3.1-4, 3.3.1-6, 3.3.1-7, 6.9-13, 6.9-14
 #[test]
 fn unordered_fragments_differ_only_in_tsn_and_b_e_bits() {
