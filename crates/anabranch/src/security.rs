@@ -66,7 +66,7 @@ impl Security {
         let has_keys = identity.is_some() || trust.is_some();
         let has_tls = client.is_some() || server.is_some();
         match (is_insecure, has_keys, has_tls) {
-            (true, false, false) => return Ok(None),
+            (true, false, false) if balanced.is_none() => return Ok(None),
             (false, false, false) => return Err(BindError::NoSecurity),
             (false, true, false) | (false, false, true) => {}
             _ => return Err(BindError::AmbiguousSecurity),

@@ -23,7 +23,7 @@ pub enum Destination {
 /// Where a balancer sends a datagram that a client has sent to an address which several machines serve; `None` if it is none of this
 /// protocol. A balancer needs no keys and keeps no state, and all paths of a client lead to one machine.
 ///
-/// All machines have the same [`secret`](crate::Config::secret), and each has a [`machine`](crate::Config::machine) number of its own.
+/// All machines have the same [`secret`](crate::Config::secret) for resets, and each has a [`machine`](crate::Config::machine) number of its own.
 ///
 /// ```
 /// use anabranch_secure::{Destination, destination};

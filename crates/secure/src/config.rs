@@ -10,8 +10,8 @@ use crate::version::Version;
 /// Configuration of an [`Endpoint`](crate::Endpoint).
 #[derive(Clone)]
 pub struct Config {
-    /// Secret for cookies and reset tokens. Several machines that serve one address share it, and so does a machine
-    /// that restarts: then it can tell peers that it lost their connections.
+    /// Secret for reset tokens. Several machines that serve one address share it, and so does a machine that restarts: then it can
+    /// tell peers that it lost their connections.
     pub secret: [u8; 32],
     /// The versions that we speak, the preferred first. [`Version::V1`], and reserved ones in tests.
     pub versions: Vec<Version>,
@@ -24,6 +24,8 @@ pub struct Config {
     pub machine: Option<u16>,
     /// Packets sealed with a key before it is updated; at most half the AEAD's limit (RFC 9001 §6.6).
     pub key_update_after: u64,
+    /// For cookies. They state the time of an endpoint's own clock, so those of others, or of its life before a restart, are not valid.
+    pub(crate) cookie_secret: [u8; 32],
     pub(crate) random: &'static dyn SecureRandom,
 }
 
@@ -35,8 +37,9 @@ impl Config {
     /// If the provider has no randomness.
     pub fn new(provider: &CryptoProvider) -> Result<Self, GetRandomFailed> {
         let random = provider.secure_random;
-        let mut secret = [0; 32];
+        let (mut secret, mut cookie_secret) = ([0; 32], [0; 32]);
         random.fill(&mut secret)?;
+        random.fill(&mut cookie_secret)?;
         Ok(Self {
             secret,
             versions: vec![Version::V1],
@@ -44,6 +47,7 @@ impl Config {
             max_handshakes: 1_000,
             machine: None,
             key_update_after: u64::MAX,
+            cookie_secret,
             random,
         })
     }

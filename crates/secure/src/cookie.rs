@@ -22,7 +22,7 @@ pub(crate) const LIFETIME: Duration = Duration::from_secs(15);
 pub(crate) struct CookieKey(hmac::Key);
 
 impl CookieKey {
-    /// The key derived from an endpoint's secret.
+    /// The key derived from an endpoint's secret for cookies.
     pub(crate) fn new(secret: &[u8; 32]) -> Self {
         Self(derive(secret, b"anabranch cookie"))
     }

@@ -141,7 +141,7 @@ impl Endpoint {
     pub fn new(config: Config) -> Self {
         Self {
             server: config.server.as_deref().map(as_server),
-            cookies: CookieKey::new(&config.secret),
+            cookies: CookieKey::new(&config.cookie_secret),
             resets: ResetKey::new(&config.secret),
             reset_budget: ResetBudget::default(),
             config,
