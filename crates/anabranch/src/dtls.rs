@@ -64,8 +64,8 @@ struct State {
     /// Buffers of the socket below.
     scratch: Vec<Incoming>,
     received: VecDeque<Packet>,
-    /// A datagram for which the socket below had no space.
-    held: Option<Vec<u8>>,
+    /// Datagrams for which the socket below had no space. Nothing else is encrypted before they are sent.
+    held: VecDeque<Vec<u8>>,
     /// How datagrams to the peer are marked.
     ecn: Ecn,
     /// Our address, as far as the socket below states it.
@@ -109,7 +109,7 @@ impl DtlsSocket {
             timer: Timer::new(clock),
             scratch: vec![Incoming::new()],
             received: VecDeque::new(),
-            held: None,
+            held: VecDeque::new(),
             ecn: Ecn::NotCapable,
             path,
             failed: None,
@@ -209,16 +209,21 @@ impl State {
         })
     }
 
-    /// Sends the datagram that is held back.
+    /// Sends the datagrams that are held back.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` if there is still no space.
     fn send_held(&mut self, dtls: &DtlsSocket) -> io::Result<()> {
-        let Some(datagram) = self.held.take() else {
-            return Ok(());
-        };
-        let sent = self.transmit(&datagram, dtls);
-        if is_full(&sent) {
-            self.held = Some(datagram);
+        while let Some(datagram) = self.held.front() {
+            let sent = self.transmit(datagram, dtls);
+            if is_full(&sent) {
+                return sent;
+            }
+            // Another error says that it is lost.
+            self.held.pop_front();
         }
-        sent
+        Ok(())
     }
 
     /// Encrypts one packet and sends it, or holds it back until there is space.
@@ -231,8 +236,8 @@ impl State {
         let mut result = Ok(());
         while let Some(datagram) = self.session.poll_transmit() {
             let sent = self.transmit(&datagram, dtls);
-            if is_full(&sent) {
-                self.held = Some(datagram);
+            if is_full(&sent) || !self.held.is_empty() {
+                self.held.push_back(datagram);
             } else {
                 result = result.and(sent);
             }
@@ -289,6 +294,10 @@ impl Socket for DtlsSocket {
 
     fn poll_receive(&self, cx: &mut Context<'_>, incoming: &mut [Incoming]) -> Poll<io::Result<usize>> {
         let mut state = self.state();
+        // The driver waits for space only if a call was refused.
+        while !state.held.is_empty() && self.socket.poll_writable(cx)?.is_ready() {
+            let _ = state.send_held(self);
+        }
         loop {
             let filled = state.deliver(incoming);
             if filled > 0 {
@@ -306,7 +315,7 @@ impl Socket for DtlsSocket {
 impl Drop for DtlsSocket {
     fn drop(&mut self) {
         let mut state = self.state();
-        if state.failed.is_none() {
+        if state.failed.is_none() && state.send_held(self).is_ok() {
             let closed = state.session.close();
             state.after(closed, self);
         }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant as SystemInstant;
+use std::time::{Duration, Instant as SystemInstant};
 
 use anabranch_types::Instant;
 use dimpl::{Config, Dtls, Error, Output, UnexpectedMessageError};
@@ -13,13 +13,21 @@ use crate::certificate::{Certificate, Fingerprint};
 /// Bytes of the largest record: its content, header, nonce and tag.
 const LARGEST_RECORD: usize = (1 << 14) + 256;
 
+/// Bytes that a certificate of the peer may have: `dimpl` keeps 30 datagrams of a handshake at most, and panics if a buffer is too small
+/// for the certificate.
+const LARGEST_CERTIFICATE: usize = 30 * 65_535;
+
+/// How long the handshake may take.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(40);
+
 /// A session with one peer, on the way or connected.
 ///
 /// Feed it what arrives and what is to be sent. After each call, send what [`poll_transmit`](Self::poll_transmit) returns, take the packets
 /// from [`poll_packet`](Self::poll_packet), and call [`handle_timeout`](Self::handle_timeout) at the [`deadline`](Self::deadline). Every error
 /// is the end of the session.
 ///
-/// Datagrams from elsewhere cost no more than one attempt to read them. A server answers no client with more than a cookie before the client has
+/// A host that forges the address of the peer can make the handshake start again, as long as the peer has presented no certificate; afterwards,
+/// its datagrams are dropped. A server answers no client with more than a cookie before the client has
 /// returned it (RFC 6347 §4.2.1, RFC 9147 §5.1).
 pub struct Session {
     dtls: Dtls,
@@ -32,6 +40,8 @@ pub struct Session {
     transmits: VecDeque<Vec<u8>>,
     packets: VecDeque<Vec<u8>>,
     buffer: Vec<u8>,
+    certificate: Certificate,
+    is_client: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +58,7 @@ impl Session {
     #[must_use]
     pub fn client(certificate: &Certificate, peer: Fingerprint, now: Instant) -> Self {
         let mut session = Self::server(certificate, peer, now);
+        session.is_client = true;
         session.dtls.set_active(true);
         session.deadline = Some(now);
         session
@@ -63,10 +74,12 @@ impl Session {
             state: State::Unproven,
             start,
             created: now,
-            deadline: None,
+            deadline: Some(now + HANDSHAKE_TIME),
             transmits: VecDeque::new(),
             packets: VecDeque::new(),
-            buffer: vec![0; LARGEST_RECORD],
+            buffer: vec![0; LARGEST_CERTIFICATE],
+            certificate: certificate.clone(),
+            is_client: false,
         }
     }
 
@@ -79,12 +92,34 @@ impl Session {
         if !datagram.first().is_some_and(|first| (20..64).contains(first)) {
             return Ok(());
         }
+        let handled = self.read(datagram, now);
+        match handled {
+            // Anybody can send it: nothing is authentic before the certificate.
+            Err(SessionError::Dtls(_) | SessionError::Closed) if self.state == State::Unproven => {
+                self.start_again(now)
+            }
+            other => other,
+        }
+    }
+
+    fn read(&mut self, datagram: &[u8], now: Instant) -> Result<(), SessionError> {
         self.dtls.handle_timeout(self.system_time(now))?;
         match self.dtls.handle_packet(datagram) {
-            // Anybody can send it, and the client still waits for the server.
+            // It answers no ClientHello of ours, and the client still waits for the server.
             Err(Error::UnexpectedMessage(UnexpectedMessageError::UnrecognizedAutoServerResponse)) => {}
             handled => handled?,
         }
+        self.drain()
+    }
+
+    fn start_again(&mut self, now: Instant) -> Result<(), SessionError> {
+        let (config, certificate) = (Arc::new(Config::default()), self.certificate.to_dimpl());
+        self.dtls = Dtls::new_auto(config, certificate, self.system_time(now));
+        if !self.is_client {
+            return self.drain();
+        }
+        self.dtls.set_active(true);
+        self.dtls.handle_timeout(self.system_time(now))?;
         self.drain()
     }
 
@@ -92,8 +127,11 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// The peer has not answered in time.
+    /// The peer has not answered in time: 40 s after the session was made.
     pub fn handle_timeout(&mut self, now: Instant) -> Result<(), SessionError> {
+        if !self.is_connected() && now >= self.created + HANDSHAKE_TIME {
+            return Err(SessionError::TimedOut);
+        }
         self.dtls.handle_timeout(self.system_time(now))?;
         self.drain()
     }
@@ -161,11 +199,17 @@ impl Session {
                     }
                     self.state = State::Proven;
                 }
-                Output::Connected if self.state == State::Proven => self.state = State::Connected,
+                Output::Connected if self.state == State::Proven => {
+                    self.state = State::Connected;
+                    self.buffer.truncate(LARGEST_RECORD);
+                    self.buffer.shrink_to_fit();
+                }
                 Output::Connected => return Err(SessionError::NoCertificate),
                 Output::CloseNotify => return Err(SessionError::Closed),
                 Output::Timeout(at) => {
-                    self.deadline = Some(self.created + at.saturating_duration_since(self.start));
+                    let at = self.created + at.saturating_duration_since(self.start);
+                    let limit = (!self.is_connected()).then_some(self.created + HANDSHAKE_TIME);
+                    self.deadline = limit.map_or(Some(at), |limit| Some(at.min(limit)));
                     return Ok(());
                 }
                 Output::BufferTooSmall { needed } => self.buffer.resize(needed, 0),

@@ -59,7 +59,12 @@ impl Fixture {
                 return;
             }
             let arrivals = self.on_the_way.iter().flatten().map(|(at, _)| *at);
-            let deadlines = self.ends.iter().filter_map(Session::deadline);
+            let living = self
+                .ends
+                .iter()
+                .zip(&self.errors)
+                .filter(|(_, error)| error.is_none());
+            let deadlines = living.filter_map(|(session, _)| session.deadline());
             let Some(next) = arrivals.chain(deadlines).min() else {
                 return;
             };
@@ -186,6 +191,38 @@ fn nonsense_ends_no_handshake_and_no_session() {
     }
     fixture.connect([&[], &[]]);
     assert_eq!(fixture.deliver(0, b"after all"), [b"after all"]);
+}
+
+/// Plaintext alerts and ClientHellos that are none, which need no key, before the peer has presented its certificate.
+#[test]
+fn forged_handshake_datagrams_delay_a_handshake_only() {
+    let alert = [21, 254, 253, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 2, 40];
+    let mut hello = vec![
+        22, 254, 253, 0, 0, 0, 0, 0, 0, 0, 3, 0, 62, 1, 0, 0, 50, 0, 0, 0, 0, 0, 0, 0, 50,
+    ];
+    hello.extend([254, 253]);
+    hello.resize(75, 7);
+    for forged in [&alert[..], &hello] {
+        for end in 0..2 {
+            let mut fixture = Fixture::new();
+            // As many as fill what is kept of a handshake.
+            for _ in 0..100 {
+                let read = fixture.ends[end].handle_datagram(forged, fixture.now);
+                assert_eq!(read, Ok(()), "end {end}, {forged:?}");
+            }
+            fixture.connect([&[], &[]]);
+            assert_eq!(fixture.deliver(0, b"after all"), [b"after all"]);
+        }
+    }
+}
+
+#[test]
+fn server_gives_up_without_a_client() {
+    let mut fixture = Fixture::new();
+    let all: Vec<usize> = (0..100).collect();
+    fixture.run([&all, &[]], |fixture| fixture.errors[1].is_some());
+    assert_eq!(fixture.errors[1], Some(SessionError::TimedOut));
+    assert!(fixture.now >= Instant::ZERO + Duration::from_secs(40));
 }
 
 #[test]

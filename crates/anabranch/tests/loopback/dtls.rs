@@ -1,12 +1,16 @@
 //! WebRTC data channels over DTLS, between two endpoints.
 
+use std::io;
+use std::mem;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll};
 
 use anabranch::dtls::{Certificate, DtlsError, DtlsSocket, Fingerprint, SessionError};
 use anabranch::io::{Incoming, Outgoing, Socket};
 use anabranch::{
-    Bytes, ChannelOptions, ConnectError, DataChannel, DataChannels, Endpoint, Payload, Role, udp_socket,
+    Bytes, ChannelOptions, ConnectError, DataChannel, DataChannels, Endpoint, PathAddr, Payload, Role,
+    udp_socket,
 };
 
 use crate::common::in_time;
@@ -144,62 +148,130 @@ async fn attempt_to_connect_ends_with_the_session_of_the_peer() {
     .await;
 }
 
+/// A record that is genuine and has not arrived is sent from another address.
 #[tokio::test]
 async fn datagrams_from_elsewhere_are_dropped_unread() {
     in_time(async {
-        let hosts = Hosts::new();
-        let recorded = Arc::new(Mutex::new(Vec::new()));
-        let mut tapped = Hosts {
-            sockets: hosts.sockets.clone(),
-            certificates: hosts.certificates.clone(),
-        };
-        tapped.sockets[0] = Arc::new(Tapped(Arc::clone(&hosts.sockets[0]), Arc::clone(&recorded)));
-        let [client, server] = tapped.connect().await;
-        let server = Endpoint::builder().dtls(server).listen().bind().await.unwrap();
-        let client = Endpoint::builder().dtls(client).bind().await.unwrap();
+        let mut hosts = Hosts::new();
+        let tapped = Arc::new(Tapped::new(&hosts.sockets[0]));
+        hosts.sockets[0] = Arc::<Tapped>::clone(&tapped);
+        let ([ours, theirs], _endpoints) = hosts.channels().await;
+        let ours = ours.open(ChannelOptions::new("chat").unordered()).unwrap();
+        let theirs = theirs.accept().await.unwrap();
+        ours.opened().await.unwrap();
+        tapped.state().withholds = true;
+        ours.send_text("withheld").await.unwrap();
+        while tapped.state().withheld.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let withheld = mem::take(&mut tapped.state().withheld);
         let unknown = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-        let (ours, theirs) = tokio::join!(client.connect(hosts.address(1)), server.accept());
-        for datagram in recorded.lock().unwrap().iter() {
+        for datagram in &withheld {
             unknown.send_to(datagram, hosts.address(1)).unwrap();
         }
-        let channels = DataChannels::new(ours.unwrap(), Role::Client);
-        let ours = channels.open(ChannelOptions::new("chat")).unwrap();
-        ours.send_text("still here").await.unwrap();
-        let channels = DataChannels::new(theirs.unwrap(), Role::Server);
-        let theirs = channels.accept().await.unwrap();
-        assert_eq!(theirs.recv().await, Some("still here".into()));
+        tapped.state().withholds = false;
+        ours.send_text("afterwards").await.unwrap();
+        assert_eq!(theirs.recv().await, Some("afterwards".into()));
+        // The same from the right address.
+        for datagram in &withheld {
+            tapped.send(datagram);
+        }
+        assert_eq!(theirs.recv().await, Some("withheld".into()));
     })
     .await;
 }
 
-/// A socket that remembers what was sent.
+#[tokio::test]
+async fn packets_wait_for_a_full_socket() {
+    in_time(async {
+        let mut hosts = Hosts::new();
+        let tapped = Arc::new(Tapped::new(&hosts.sockets[0]));
+        hosts.sockets[0] = Arc::<Tapped>::clone(&tapped);
+        let ([ours, theirs], _endpoints) = hosts.channels().await;
+        let ours = ours.open(ChannelOptions::new("chat")).unwrap();
+        let theirs = theirs.accept().await.unwrap();
+        for number in 0..20 {
+            tapped.state().refusals = number % 4;
+            ours.send_text(number.to_string()).await.unwrap();
+            assert_eq!(theirs.recv().await, Some(number.to_string().into()));
+        }
+    })
+    .await;
+}
+
+/// A socket that remembers what was sent, and withholds or refuses it if told so.
 #[derive(Debug)]
-struct Tapped(Arc<dyn Socket>, Arc<Mutex<Vec<Vec<u8>>>>);
+struct Tapped {
+    socket: Arc<dyn Socket>,
+    state: Mutex<TapState>,
+}
+
+#[derive(Debug, Default)]
+struct TapState {
+    sent: Vec<u8>,
+    withholds: bool,
+    withheld: Vec<Vec<u8>>,
+    /// How many calls find no space.
+    refusals: u32,
+    last_path: Option<PathAddr>,
+}
+
+impl Tapped {
+    fn new(socket: &Arc<dyn Socket>) -> Self {
+        Self {
+            socket: Arc::clone(socket),
+            state: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, TapState> {
+        self.state.lock().unwrap()
+    }
+
+    /// Sends a datagram as the last one was sent.
+    fn send(&self, datagram: &[u8]) {
+        let path = self.state().last_path.unwrap();
+        let outgoing = Outgoing {
+            path,
+            ecn: Default::default(),
+            bytes: datagram,
+            segment_size: None,
+            may_fragment: false,
+        };
+        self.socket.try_send(&outgoing).unwrap();
+    }
+}
 
 impl Socket for Tapped {
     fn local_addr(&self) -> SocketAddr {
-        self.0.local_addr()
+        self.socket.local_addr()
     }
 
     fn max_segments(&self) -> usize {
-        self.0.max_segments()
+        self.socket.max_segments()
     }
 
-    fn try_send(&self, outgoing: &Outgoing<'_>) -> std::io::Result<()> {
-        self.1.lock().unwrap().push(outgoing.bytes.to_vec());
-        self.0.try_send(outgoing)
+    fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
+        let mut state = self.state();
+        if state.refusals > 0 {
+            state.refusals -= 1;
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        state.sent.extend_from_slice(outgoing.bytes);
+        state.last_path = Some(outgoing.path);
+        if state.withholds {
+            state.withheld.push(outgoing.bytes.to_vec());
+            return Ok(());
+        }
+        self.socket.try_send(outgoing)
     }
 
-    fn poll_writable(&self, cx: &mut std::task::Context<'_>) -> std::task::Poll<std::io::Result<()>> {
-        self.0.poll_writable(cx)
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.socket.poll_writable(cx)
     }
 
-    fn poll_receive(
-        &self,
-        cx: &mut std::task::Context<'_>,
-        incoming: &mut [Incoming],
-    ) -> std::task::Poll<std::io::Result<usize>> {
-        self.0.poll_receive(cx, incoming)
+    fn poll_receive(&self, cx: &mut Context<'_>, incoming: &mut [Incoming]) -> Poll<io::Result<usize>> {
+        self.socket.poll_receive(cx, incoming)
     }
 }
 
@@ -207,15 +279,15 @@ impl Socket for Tapped {
 async fn nothing_is_readable_on_the_way() {
     in_time(async {
         let mut hosts = Hosts::new();
-        let sent = Arc::new(Mutex::new(Vec::new()));
-        hosts.sockets[0] = Arc::new(Tapped(Arc::clone(&hosts.sockets[0]), Arc::clone(&sent)));
+        let tapped = Arc::new(Tapped::new(&hosts.sockets[0]));
+        hosts.sockets[0] = Arc::<Tapped>::clone(&tapped);
         let (channels, _endpoints) = hosts.channels().await;
         let ours = channels[0].open(ChannelOptions::new("a secret label")).unwrap();
         ours.send_text("a secret message").await.unwrap();
         let theirs = channels[1].accept().await.unwrap();
         assert_eq!(theirs.recv().await, Some("a secret message".into()));
-        let sent = sent.lock().unwrap().concat();
-        assert!(sent.len() > 100 && !sent.windows(8).any(|bytes| bytes == b"a secret"));
+        let state = tapped.state();
+        assert!(state.sent.len() > 100 && !state.sent.windows(8).any(|bytes| bytes == b"a secret"));
     })
     .await;
 }
