@@ -1,7 +1,7 @@
 //! Benchmark `simulated_seconds`: CPU time of a number of simulated seconds with SCTP, TCP and Multipath TCP.
 //!
-//! Each packet that arrives at the end of a link counts. The number after each name is a hash of all packets of both hosts, or, as in
-//! the lab, of what arrived: while it is the same, a change affects only speed.
+//! Each packet that arrives at the end of a link counts. The number after each name is a hash of all packets of both hosts: while it
+//! is the same, a change affects only speed. As in the lab, it is made of totals instead: if it changes, more than speed has changed.
 
 use std::time::Duration;
 
@@ -146,7 +146,7 @@ struct Run {
     /// Packets that arrived at the end of a link.
     packets: u64,
     mbit_per_s: f64,
-    /// Hash of all packets, or of the numbers of bytes, packets and events.
+    /// Hash of all packets; in runs without it, a number made of the totals of bytes, packets and events.
     trace: u64,
 }
 

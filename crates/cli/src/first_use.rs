@@ -76,14 +76,17 @@ fn ask(names: &str, key: PublicKey, program: &str) -> io::Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Remembers the key of a receiver that was not known; returns what to tell the user.
-pub(crate) fn remember(hosts: &[PeerAddress], key: PublicKey) -> Result<String, Failure> {
+/// Remembers the key of a receiver; returns what to tell the user, unless the key was known.
+pub(crate) fn remember(hosts: &[PeerAddress], key: PublicKey) -> Result<Option<String>, Failure> {
     let known = KnownPeers::load(&keys::folder()?)?;
+    if known.keys_of(hosts).contains(&key) {
+        return Ok(None);
+    }
     let shown = known.file().display();
-    Ok(match known.remember(hosts, key) {
+    Ok(Some(match known.remember(hosts, key) {
         Ok(()) => format!("trusted the new key {key}, now in {shown}"),
         Err(error) => format!("trusted the new key {key} this time; {shown}: {error}"),
-    })
+    }))
 }
 
 /// A sender, or client, and a receiver that it does not know.
@@ -112,7 +115,9 @@ impl Meeting<'_> {
         FirstUse::new(self.accepts, self.is_free)
             .decide(self.hosts, key, self.program)
             .await?;
-        warn(&remember(self.hosts, key)?);
+        if let Some(told) = remember(self.hosts, key)? {
+            warn(&told);
+        }
         Ok(key)
     }
 

@@ -24,7 +24,8 @@ pub(crate) fn take() -> Vec<u8> {
 pub(crate) fn put(mut buffer: Vec<u8>) {
     buffer.clear();
     SPARE.with_borrow_mut(|spare| {
-        if spare.len() < MAX_SPARE {
+        // Buffers of whole batches would keep more memory than a packet needs.
+        if spare.len() < MAX_SPARE && buffer.capacity() <= 2 * USUAL_PACKET {
             spare.push(buffer);
         }
     });

@@ -13,6 +13,7 @@ use super::table::table;
 use super::test_text::{interval_text, test_text};
 use super::units::{bytes_text, printable, rate_text};
 use super::{Event, PathReport, Reporter, Summary, UplinkReport};
+use crate::transfer::Word;
 
 const ERROR: (&str, AnsiColor) = ("error", AnsiColor::Red);
 const WARNING: (&str, AnsiColor) = ("warning", AnsiColor::Yellow);
@@ -135,6 +136,16 @@ impl Human {
     }
 }
 
+/// What senders have to type, if they have to know anything.
+fn sending_hint(to: Option<&str>, word: Option<&Word>) -> String {
+    if to.is_none() && word.is_none() {
+        return String::new();
+    }
+    let word = word.map(|word| format!(" --word {word}"));
+    let (to, word) = (to.unwrap_or("HOST"), word.unwrap_or_default());
+    format!("\nsend with: anabranch send FILE --to {to}{word}")
+}
+
 /// Text of events that need one or a few lines.
 pub(super) fn short_text(event: &Event<'_>) -> Option<String> {
     Some(match event {
@@ -145,13 +156,11 @@ pub(super) fn short_text(event: &Event<'_>) -> Option<String> {
             folder,
         } => {
             let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-            let word = word.map(|word| format!(" --word {word}")).unwrap_or_default();
-            let hint = to.map(|to| format!("\nsend with: anabranch send FILE --to {to}{word}"));
             format!(
                 "listening on {}, storing in {}{}",
                 addresses.join(" and "),
                 folder.display(),
-                hint.unwrap_or_default()
+                sending_hint(*to, *word)
             )
         }
         Event::TestListening { .. } | Event::TestBegins(_) | Event::TestInterval(_) | Event::Test(_) => {

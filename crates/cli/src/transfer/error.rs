@@ -96,7 +96,7 @@ pub(crate) enum ReceiveFailure {
     NoWord,
     #[error("the sender has a word, and this receiver was started without --word")]
     WordUnasked,
-    #[error("too many wrong words were tried")]
+    #[error("too many wrong words were tried, or too many senders prove theirs at the moment")]
     WordSpent,
     #[error("{0} other senders from this address wait already")]
     Crowded(usize),
@@ -184,7 +184,7 @@ impl ReceiveFailure {
             Self::OtherWord => "the word is another one; ask for it again".into(),
             Self::NoWord => "this receiver wants a word; give it with --word".into(),
             Self::WordUnasked => "this receiver has no word; leave out --word".into(),
-            Self::WordSpent => "too many wrong words were tried; the receiver has to be started again".into(),
+            Self::WordSpent => "too many wrong words were tried, or too many senders prove theirs at the moment; try again, or start the receiver again".into(),
             Self::Store(StoreError::Full(_)) => "the disk of the receiver is full".into(),
             Self::Store(StoreError::NoSpace { free, .. }) => {
                 format!("the disk of the receiver has {} free", bytes_text(*free))

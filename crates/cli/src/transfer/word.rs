@@ -35,9 +35,13 @@ const MESSAGE: usize = 33;
 /// Bytes of a proof.
 const PROOF: usize = 32;
 
-/// What users tell each other on another way, in lower case. Its debug text does not show it.
+/// What users tell each other on another way. Its debug text does not show it.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Word(String);
+pub(crate) struct Word {
+    shown: String,
+    /// What both ends prove: in lower case, without blanks and hyphens, and digits in place of the letters o, i and l.
+    proven: String,
+}
 
 impl Word {
     /// A new one.
@@ -47,7 +51,21 @@ impl Word {
         let digits = random.map(|byte| char::from(ALPHABET[usize::from(byte % 32)]));
         let (front, back) = digits.split_at(MADE / 2);
         let text = |half: &[char]| half.iter().collect::<String>();
-        Ok(Self(format!("{}-{}", text(front), text(back))))
+        Ok(Self::of(format!("{}-{}", text(front), text(back))))
+    }
+
+    fn of(shown: String) -> Self {
+        let lower = shown.to_lowercase();
+        let proven = lower.chars().filter(|one| *one != '-' && !one.is_whitespace());
+        let proven = proven.map(|one| match one {
+            'o' => '0',
+            'i' | 'l' => '1',
+            other => other,
+        });
+        Self {
+            proven: proven.collect(),
+            shown,
+        }
     }
 }
 
@@ -55,10 +73,10 @@ impl FromStr for Word {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let word = text.trim().to_lowercase();
-        match word.chars().count() {
+        let word = Self::of(text.trim().to_owned());
+        match word.proven.chars().count() {
             0..SHORTEST => Err(format!("a word has at least {SHORTEST} characters")),
-            SHORTEST..=LONGEST => Ok(Self(word)),
+            SHORTEST..=LONGEST => Ok(word),
             _ => Err(format!("a word has at most {LONGEST} characters")),
         }
     }
@@ -72,7 +90,7 @@ impl Serialize for Word {
 
 impl fmt::Display for Word {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.shown)
     }
 }
 
@@ -176,7 +194,7 @@ impl fmt::Debug for Exchange {
 
 impl Exchange {
     fn start(end: End, word: &Word, session: [u8; 32]) -> (Self, Blinded) {
-        let password = Password::new(word.0.as_bytes());
+        let password = Password::new(word.proven.as_bytes());
         let sender = Identity::new(b"anabranch sender");
         let receiver = Identity::new(b"anabranch receiver");
         let (spake, message) = match end {
@@ -324,7 +342,14 @@ mod tests {
 
     #[test]
     fn ends_with_one_word_and_one_session_accept_each_other() {
-        assert_eq!(exchange(["k7fq-2dmx", " K7FQ-2DMX "], [SESSION; 2]), (true, true));
+        for heard in ["k7fq-2dm0", " K7FQ 2DMO ", "k7fq2dmo"] {
+            assert_eq!(
+                exchange(["k7fq-2dm0", heard], [SESSION; 2]),
+                (true, true),
+                "{heard}"
+            );
+        }
+        assert_eq!(exchange(["blue hill", "B1UE-HI11"], [SESSION; 2]), (true, true));
     }
 
     #[test]
@@ -365,7 +390,7 @@ mod tests {
 
     #[test]
     fn short_and_long_words_are_errors() {
-        for text in ["", "12345", "  12345  ", &"x".repeat(101)] {
+        for text in ["", "12345", "1-2-3-4-5", "  12345  ", &"x".repeat(101)] {
             assert!(text.parse::<Word>().is_err(), "{text}");
         }
         assert!("wörter".parse::<Word>().is_ok());

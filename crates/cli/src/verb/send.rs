@@ -67,7 +67,7 @@ pub(crate) async fn run(
             let trusted = meet(&arguments, sockets.clone(), &remotes, &**reporter);
             keys.trusting(interrupt.or(trusted).await?)
         }
-        settled => settled,
+        known_or_proven => known_or_proven,
     };
     let builder = keys::send_by(network::endpoint_on(sockets, config), &keys);
     let endpoint = EventLog::of(log.as_ref(), builder)
@@ -280,7 +280,7 @@ fn remember_proven(
     let key = association.peer_identity().and_then(PeerInfo::public_key);
     if let (SenderKeys::Unknown { .. }, Some(key)) = (keys, key) {
         match first_use::remember(hosts, key) {
-            Ok(told) => warn(&told, reporter),
+            Ok(told) => told.iter().for_each(|told| warn(told, reporter)),
             Err(failure) => warn(&failure.to_string(), reporter),
         }
     }

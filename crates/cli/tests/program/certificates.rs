@@ -1,6 +1,8 @@
 //! Receivers that prove their name by a certificate.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
@@ -70,6 +72,30 @@ fn file_arrives_at_a_receiver_with_a_certificate_for_its_name() {
     assert_eq!(code, Some(0), "{error}");
     let stored = std::fs::read(receiver.folder.path().join("a")).unwrap();
     assert_eq!(stored, std::fs::read(&path).unwrap());
+}
+
+/// With a certificate, there is no key to print, but the word is.
+#[test]
+fn word_beside_a_certificate_is_printed() {
+    let files = Files::new("localhost");
+    let [leaf, key] = ["leaf.pem", "leaf.key"].map(|name| files.path(name));
+    let mut command = anabranch();
+    command.args([
+        "recv",
+        "--listen",
+        "127.0.0.1:0",
+        "--word=k7fq-2dmx",
+        "--certificate",
+    ]);
+    command.arg(leaf).arg("--key").arg(key).arg(files.folder.path());
+    let mut receiver = command.stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(receiver.stdout.take().unwrap()).lines();
+    let hint = lines
+        .map_while(Result::ok)
+        .find(|line| line.contains("send with"));
+    receiver.kill().unwrap();
+    receiver.wait().unwrap();
+    assert!(hint.unwrap().ends_with("--word k7fq-2dmx"));
 }
 
 #[test]

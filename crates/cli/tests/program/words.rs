@@ -1,4 +1,4 @@
-//! Words that two users share: who knows one is trusted, in both directions.
+//! Words that two users share: hosts that know one word trust each other.
 
 use std::path::Path;
 

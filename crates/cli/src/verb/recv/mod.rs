@@ -73,7 +73,7 @@ pub(crate) async fn run(
         folder: &arguments.folder,
     });
     let receiving = Receiving {
-        folder: target(&arguments, folder, output.is_some()),
+        folder: folder_of(&arguments, folder, output.is_some()),
         max_size: arguments.max_size.unwrap_or(i64::MAX as u64),
         patience: arguments.timeout,
         buffer,
@@ -110,7 +110,7 @@ fn keys(arguments: &RecvArguments, reporter: &dyn Reporter) -> Result<ReceiverKe
 }
 
 /// Where and how everything is stored.
-const fn target(arguments: &RecvArguments, path: PathBuf, is_output: bool) -> Folder {
+const fn folder_of(arguments: &RecvArguments, path: PathBuf, is_output: bool) -> Folder {
     Folder {
         path,
         overwrite: arguments.force,
