@@ -563,6 +563,7 @@ fn every_test_named_in_security_md_exists() {
         "../proto/src",
         "../anabranch/src",
         "../anabranch/tests",
+        "../dtls/src",
         "../secure/src",
         "../capi/src",
         "../capi/tests",
