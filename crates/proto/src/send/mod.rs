@@ -29,6 +29,7 @@ mod settings;
 mod started;
 mod streams;
 mod unacknowledged;
+mod urgent;
 mod window;
 
 use alloc::vec::Vec;

@@ -48,7 +48,7 @@ impl Transfer {
     ) {
         self.decay_window_if_idle(path, now);
         self.sender.begin_packet();
-        self.sender.goes_first(data == DataPlan::Urgent);
+        self.sender.set_went_first(data == DataPlan::Urgent);
         match data {
             DataPlan::Retransmit { tsn, credit: true } => self.write_on_credit(tsn, path, packet, now),
             DataPlan::Retransmit { tsn, credit: false } => {
