@@ -56,7 +56,7 @@ pub struct DtlsSocket {
     state: Mutex<State>,
 }
 
-/// What one datagram moves forward.
+/// The session, and what waits on its two sides.
 #[derive(Debug)]
 struct State {
     session: Session,
@@ -87,7 +87,8 @@ impl DtlsSocket {
     ///
     /// # Errors
     ///
-    /// The peer has another certificate, no algorithm in common with us, or does not answer within 40 s; or the socket is broken.
+    /// The peer has another certificate, or there is no session within 40 s: the peer does not answer, or has no algorithm in common with us. Or the
+    /// socket is broken.
     pub async fn handshake(
         socket: Arc<dyn Socket>,
         peer: SocketAddr,

@@ -17,7 +17,10 @@ const LARGEST_RECORD: usize = (1 << 14) + 256;
 /// for the certificate.
 const LARGEST_CERTIFICATE: usize = 30 * 65_535;
 
-/// How long the handshake may take.
+/// How long a client waits before it starts again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How long the handshake may take, with all attempts.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(40);
 
 /// A session with one peer, on the way or connected.
@@ -31,17 +34,21 @@ const HANDSHAKE_TIME: Duration = Duration::from_secs(40);
 /// returned it (RFC 6347 §4.2.1, RFC 9147 §5.1).
 pub struct Session {
     dtls: Dtls,
+    role: Role,
+    certificate: Certificate,
     peer: Fingerprint,
     state: State,
     /// `dimpl` counts in the system's time: this one was `created`.
     start: SystemInstant,
     created: Instant,
     deadline: Option<Instant>,
+    /// Until then, the client waits before it starts again.
+    pause: Option<Instant>,
+    /// Why the last attempt failed; it may have been forged.
+    refusal: Option<SessionError>,
     transmits: VecDeque<Vec<u8>>,
     packets: VecDeque<Vec<u8>>,
     buffer: Vec<u8>,
-    certificate: Certificate,
-    is_client: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,33 +60,50 @@ enum State {
     Connected,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    Client,
+    Server,
+}
+
+fn new_dtls(role: Role, certificate: &Certificate, at: SystemInstant) -> Dtls {
+    let mut dtls = Dtls::new_auto(Arc::new(Config::default()), certificate.to_dimpl(), at);
+    dtls.set_active(role == Role::Client);
+    dtls
+}
+
 impl Session {
     /// The end that begins the handshake: call [`handle_timeout`](Self::handle_timeout) at once.
     #[must_use]
     pub fn client(certificate: &Certificate, peer: Fingerprint, now: Instant) -> Self {
-        let mut session = Self::server(certificate, peer, now);
-        session.is_client = true;
-        session.dtls.set_active(true);
-        session.deadline = Some(now);
-        session
+        Self::new(Role::Client, certificate, peer, now)
     }
 
     /// The end that waits for the client.
     #[must_use]
     pub fn server(certificate: &Certificate, peer: Fingerprint, now: Instant) -> Self {
+        Self::new(Role::Server, certificate, peer, now)
+    }
+
+    fn new(role: Role, certificate: &Certificate, peer: Fingerprint, now: Instant) -> Self {
         let start = SystemInstant::now();
         Self {
-            dtls: Dtls::new_auto(Arc::new(Config::default()), certificate.to_dimpl(), start),
+            dtls: new_dtls(role, certificate, start),
+            role,
+            certificate: certificate.clone(),
             peer,
             state: State::Unproven,
             start,
             created: now,
-            deadline: Some(now + HANDSHAKE_TIME),
+            deadline: Some(match role {
+                Role::Client => now,
+                Role::Server => now + HANDSHAKE_TIME,
+            }),
+            pause: None,
+            refusal: None,
             transmits: VecDeque::new(),
             packets: VecDeque::new(),
             buffer: vec![0; LARGEST_CERTIFICATE],
-            certificate: certificate.clone(),
-            is_client: false,
         }
     }
 
@@ -92,11 +116,16 @@ impl Session {
         if !datagram.first().is_some_and(|first| (20..64).contains(first)) {
             return Ok(());
         }
-        let handled = self.read(datagram, now);
-        match handled {
+        if self.pause.is_some_and(|until| now < until) {
+            return Ok(());
+        }
+        match self.read(datagram, now) {
             // Anybody can send it: nothing is authentic before the certificate.
-            Err(SessionError::Dtls(_) | SessionError::Closed) if self.state == State::Unproven => {
-                self.start_again(now)
+            Err(refusal @ (SessionError::Dtls(_) | SessionError::Closed))
+                if self.state == State::Unproven =>
+            {
+                self.start_again(refusal, now);
+                Ok(())
             }
             other => other,
         }
@@ -112,26 +141,25 @@ impl Session {
         self.drain()
     }
 
-    fn start_again(&mut self, now: Instant) -> Result<(), SessionError> {
-        let (config, certificate) = (Arc::new(Config::default()), self.certificate.to_dimpl());
-        self.dtls = Dtls::new_auto(config, certificate, self.system_time(now));
-        if !self.is_client {
-            return self.drain();
-        }
-        self.dtls.set_active(true);
-        self.dtls.handle_timeout(self.system_time(now))?;
-        self.drain()
+    /// The client pauses first: a peer that refuses each ClientHello would otherwise get them without end.
+    fn start_again(&mut self, refusal: SessionError, now: Instant) {
+        self.dtls = new_dtls(self.role, &self.certificate, self.system_time(now));
+        self.refusal = Some(refusal);
+        let limit = self.created + HANDSHAKE_TIME;
+        self.pause = (self.role == Role::Client).then_some(limit.min(now + PAUSE));
+        self.deadline = Some(self.pause.unwrap_or(limit));
     }
 
     /// Sends again what was lost, or begins the handshake.
     ///
     /// # Errors
     ///
-    /// The peer has not answered in time: 40 s after the session was made.
+    /// There is no session 40 s after this was made: why the last attempt failed, or that there was no answer.
     pub fn handle_timeout(&mut self, now: Instant) -> Result<(), SessionError> {
         if !self.is_connected() && now >= self.created + HANDSHAKE_TIME {
-            return Err(SessionError::TimedOut);
+            return Err(self.refusal.take().unwrap_or(SessionError::TimedOut));
         }
+        self.pause = None;
         self.dtls.handle_timeout(self.system_time(now))?;
         self.drain()
     }

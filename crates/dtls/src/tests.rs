@@ -8,6 +8,9 @@ use crate::{Certificate, Fingerprint, Session, SessionError};
 
 const DELAY: Duration = Duration::from_millis(10);
 
+/// A fatal alert in the clear: `handshake_failure`.
+const ALERT: [u8; 15] = [21, 254, 253, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 2, 40];
+
 /// Both ends, the client first, and the datagrams on their way to each.
 struct Fixture {
     now: Instant,
@@ -196,13 +199,12 @@ fn nonsense_ends_no_handshake_and_no_session() {
 /// Plaintext alerts and ClientHellos that are none, which need no key, before the peer has presented its certificate.
 #[test]
 fn forged_handshake_datagrams_delay_a_handshake_only() {
-    let alert = [21, 254, 253, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 2, 40];
     let mut hello = vec![
         22, 254, 253, 0, 0, 0, 0, 0, 0, 0, 3, 0, 62, 1, 0, 0, 50, 0, 0, 0, 0, 0, 0, 0, 50,
     ];
     hello.extend([254, 253]);
     hello.resize(75, 7);
-    for forged in [&alert[..], &hello] {
+    for forged in [&ALERT[..], &hello] {
         for end in 0..2 {
             let mut fixture = Fixture::new();
             // As many as fill what is kept of a handshake.
@@ -214,6 +216,73 @@ fn forged_handshake_datagrams_delay_a_handshake_only() {
             assert_eq!(fixture.deliver(0, b"after all"), [b"after all"]);
         }
     }
+}
+
+/// A server that has no algorithm in common with the client: it sends a cookie, and then an alert.
+#[test]
+fn client_that_is_refused_tries_once_a_second_and_says_why_in_the_end() {
+    let certificate = Certificate::generate().unwrap();
+    let peer = certificate.fingerprint();
+    let mut now = Instant::ZERO;
+    let mut client = Session::client(&certificate, peer, now);
+    let mut attempts = 0;
+    let error = loop {
+        if let Err(error) = client.handle_timeout(now) {
+            break error;
+        }
+        attempts += 1;
+        let mut server = Session::server(&certificate, peer, now);
+        while let Some(hello) = client.poll_transmit() {
+            server.handle_datagram(&hello, now).unwrap();
+        }
+        while let Some(cookie) = server.poll_transmit() {
+            client.handle_datagram(&cookie, now).unwrap();
+        }
+        assert!(client.poll_transmit().is_some());
+        client.handle_datagram(&ALERT, now).unwrap();
+        while client.poll_transmit().is_some() {}
+        now = client.deadline().unwrap();
+    };
+    assert!(matches!(error, SessionError::Dtls(_)), "{error:?}");
+    assert_eq!(attempts, 40);
+}
+
+/// `dimpl` needs a buffer for the whole certificate, and panics without.
+#[test]
+fn peer_with_a_large_certificate_is_refused() {
+    let (ours, announced) = (Certificate::generate().unwrap(), Certificate::generate().unwrap());
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut parameters = rcgen::CertificateParams::new([]).unwrap();
+    let large = rcgen::CustomExtension::from_oid_content(&[1, 2, 3, 4], vec![7; 20_000]);
+    parameters.custom_extensions = vec![large];
+    let certificate = dimpl::DtlsCertificate {
+        certificate: parameters.self_signed(&key).unwrap().der().to_vec(),
+        private_key: key.serialize_der(),
+    };
+    let mut now = Instant::ZERO;
+    let start = std::time::Instant::now();
+    let config = dimpl::Config::builder().max_queue_tx(100).build().unwrap();
+    let mut attacker = dimpl::Dtls::new_12(std::sync::Arc::new(config), certificate, start);
+    attacker.set_active(true);
+    let mut server = Session::server(&ours, announced.fingerprint(), now);
+    let mut buffer = vec![0; 1 << 16];
+    let refused = (0..100).find_map(|_| {
+        now += DELAY;
+        attacker.handle_timeout(start + (now - Instant::ZERO)).unwrap();
+        while let dimpl::Output::Packet(datagram) = attacker.poll_output(&mut buffer) {
+            if let Err(error) = server.handle_datagram(datagram, now) {
+                return Some(error);
+            }
+        }
+        while let Some(datagram) = server.poll_transmit() {
+            attacker.handle_packet(&datagram).unwrap();
+        }
+        None
+    });
+    assert!(
+        matches!(refused, Some(SessionError::OtherCertificate(_))),
+        "{refused:?}"
+    );
 }
 
 #[test]
