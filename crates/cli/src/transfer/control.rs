@@ -178,7 +178,7 @@ impl Heard {
 #[cfg(test)]
 mod tests {
     use super::super::entry::{Kind, Time};
-    use super::super::word::Octets;
+    use super::super::octets::Octets;
     use super::*;
 
     fn entry(path: &str, target: Option<String>) -> Entry {

@@ -2,13 +2,15 @@
 
 use std::fmt;
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::octets::Octets;
+
 /// A SHA-256 digest, written as 64 hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Digest([u8; 32]);
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Digest(Octets<32>);
 
 /// Computes a [`Digest`] incrementally.
 #[derive(Clone, Debug, Default)]
@@ -20,55 +22,25 @@ impl Hasher {
     }
 
     pub(crate) fn finish(self) -> Digest {
-        Digest(self.0.finalize().into())
+        Digest(Octets(self.0.finalize().into()))
     }
 }
 
 impl Digest {
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let mut bytes = [0; 32];
-        if text.len() != 64 || !text.is_ascii() {
-            return None;
-        }
-        for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
-            let [high, low] = digits else { return None };
-            *byte = (nibble(*high)? << 4) | nibble(*low)?;
-        }
-        Some(Self(bytes))
-    }
-}
-
-/// Accepts lower-case digits only, so that each digest has exactly one text form.
-const fn nibble(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
+        text.parse().ok().map(Self)
     }
 }
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        fmt::Display::fmt(&self.0, f)
     }
 }
 
 impl fmt::Debug for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl Serialize for Digest {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Digest {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| D::Error::custom("not a SHA-256"))
     }
 }
 

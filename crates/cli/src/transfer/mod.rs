@@ -8,6 +8,7 @@ mod entry;
 mod error;
 mod file_name;
 mod liveness;
+mod octets;
 mod pace;
 mod part;
 mod piece;

@@ -7,10 +7,11 @@ use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use sha2::Sha256;
 use spake2::{Ed25519Group, Identity, Password, Spake2};
+
+use super::octets::Octets;
 
 /// Digits and letters that are not mistaken for each other (Crockford's base 32).
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -100,32 +101,6 @@ impl fmt::Debug for Word {
     }
 }
 
-/// Bytes of an exchange, written as hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Octets<const N: usize>(pub(super) [u8; N]);
-
-impl<const N: usize> Serialize for Octets<N> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let digits: String = self.0.iter().map(|byte| format!("{byte:02x}")).collect();
-        serializer.serialize_str(&digits)
-    }
-}
-
-impl<'de, const N: usize> Deserialize<'de> for Octets<N> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let wrong = || D::Error::custom("not so many hexadecimal digits");
-        if text.len() != 2 * N || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            return Err(wrong());
-        }
-        let mut bytes = [0; N];
-        for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
-            *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| wrong())?;
-        }
-        Ok(Self(bytes))
-    }
-}
-
 /// A message of SPAKE2.
 pub(crate) type Blinded = Octets<MESSAGE>;
 
@@ -140,7 +115,6 @@ enum End {
 }
 
 /// The sender's part of an exchange: it has sent its message.
-#[derive(Debug)]
 pub(crate) struct Claim {
     exchange: Exchange,
 }
@@ -161,7 +135,6 @@ impl Claim {
 }
 
 /// The receiver's part of an exchange: it has answered, and waits for the sender's proof.
-#[derive(Debug)]
 pub(crate) struct Challenge {
     keys: Keys,
 }
@@ -184,12 +157,6 @@ impl Challenge {
 struct Exchange {
     spake: Spake2<Ed25519Group>,
     session: [u8; 32],
-}
-
-impl fmt::Debug for Exchange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Exchange")
-    }
 }
 
 impl Exchange {
@@ -219,12 +186,6 @@ impl Exchange {
 struct Keys {
     key: Vec<u8>,
     session: [u8; 32],
-}
-
-impl fmt::Debug for Keys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Keys")
-    }
 }
 
 impl Keys {
@@ -394,19 +355,6 @@ mod tests {
             assert!(text.parse::<Word>().is_err(), "{text}");
         }
         assert!("wörter".parse::<Word>().is_ok());
-    }
-
-    #[test]
-    fn octets_are_read_as_written() {
-        let text = serde_json::to_string(&Octets([0, 0x1F, 0xFF])).unwrap();
-        assert_eq!(text, r#""001fff""#);
-        assert_eq!(
-            serde_json::from_str::<Octets<3>>(&text).unwrap(),
-            Octets([0, 0x1F, 0xFF])
-        );
-        for wrong in [r#""001ff""#, r#""001ff+""#, r#""001fffff""#, r#""00ä0""#, "3"] {
-            assert!(serde_json::from_str::<Octets<3>>(wrong).is_err(), "{wrong}");
-        }
     }
 
     #[test]
