@@ -32,6 +32,13 @@ impl Hosts {
         }
     }
 
+    fn with_tapped_client() -> (Self, Arc<Tapped>) {
+        let mut hosts = Self::new();
+        let tapped = Arc::new(Tapped::new(&hosts.sockets[0]));
+        hosts.sockets[0] = Arc::<Tapped>::clone(&tapped);
+        (hosts, tapped)
+    }
+
     fn address(&self, host: usize) -> SocketAddr {
         self.sockets[host].local_addr()
     }
@@ -152,9 +159,7 @@ async fn attempt_to_connect_ends_with_the_session_of_the_peer() {
 #[tokio::test]
 async fn datagrams_from_elsewhere_are_dropped_unread() {
     in_time(async {
-        let mut hosts = Hosts::new();
-        let tapped = Arc::new(Tapped::new(&hosts.sockets[0]));
-        hosts.sockets[0] = Arc::<Tapped>::clone(&tapped);
+        let (hosts, tapped) = Hosts::with_tapped_client();
         let ([ours, theirs], _endpoints) = hosts.channels().await;
         let ours = ours.open(ChannelOptions::new("chat").unordered()).unwrap();
         let theirs = theirs.accept().await.unwrap();
@@ -184,9 +189,7 @@ async fn datagrams_from_elsewhere_are_dropped_unread() {
 #[tokio::test]
 async fn packets_wait_for_a_full_socket() {
     in_time(async {
-        let mut hosts = Hosts::new();
-        let tapped = Arc::new(Tapped::new(&hosts.sockets[0]));
-        hosts.sockets[0] = Arc::<Tapped>::clone(&tapped);
+        let (hosts, tapped) = Hosts::with_tapped_client();
         let ([ours, theirs], _endpoints) = hosts.channels().await;
         let ours = ours.open(ChannelOptions::new("chat")).unwrap();
         let theirs = theirs.accept().await.unwrap();
@@ -278,9 +281,7 @@ impl Socket for Tapped {
 #[tokio::test]
 async fn nothing_is_readable_on_the_way() {
     in_time(async {
-        let mut hosts = Hosts::new();
-        let tapped = Arc::new(Tapped::new(&hosts.sockets[0]));
-        hosts.sockets[0] = Arc::<Tapped>::clone(&tapped);
+        let (hosts, tapped) = Hosts::with_tapped_client();
         let (channels, _endpoints) = hosts.channels().await;
         let ours = channels[0].open(ChannelOptions::new("a secret label")).unwrap();
         ours.send_text("a secret message").await.unwrap();

@@ -109,15 +109,16 @@ impl Socket for Recorder {
     }
 }
 
-/// A socket at a free port of 127.0.0.2, and what it sends.
-fn recorded() -> (Recorder, Arc<Mutex<Vec<Vec<u8>>>>) {
+/// A client at 127.0.0.2 that trusts this key, and what it sends.
+async fn recorded_client(trusted: PublicKey) -> (Endpoint, Arc<Mutex<Vec<Vec<u8>>>>) {
     let sent = Arc::new(Mutex::new(Vec::new()));
     let socket = anabranch::udp_socket("127.0.0.2:0".parse().unwrap()).unwrap();
     let recorder = Recorder {
         socket,
         sent: Arc::clone(&sent),
     };
-    (recorder, sent)
+    let client = Endpoint::builder().socket(Arc::new(recorder)).trust(trusted);
+    (client.bind().await.unwrap(), sent)
 }
 
 #[tokio::test]
@@ -125,11 +126,7 @@ async fn nothing_is_readable_on_the_way() {
     in_time(async {
         let theirs = key();
         let server = listening(at(&["127.0.0.1:0"]).identity(theirs.clone()).trust_everyone()).await;
-        let (recorder, sent) = recorded();
-        let client = Endpoint::builder()
-            .socket(Arc::new(recorder))
-            .trust(theirs.public_key());
-        let client = client.bind().await.unwrap();
+        let (client, sent) = recorded_client(theirs.public_key()).await;
         let (alice, bob) = join(&client, &server).await;
         let secret = "a line that is long enough to be found";
         for _ in 0..100 {
@@ -155,11 +152,7 @@ async fn packets_name_the_machine_behind_a_balancer() {
         let theirs = key();
         let server = at(&["127.0.0.1:0"]).identity(theirs.clone()).trust_everyone();
         let server = listening(server.behind_balancer(0x0A0B, [5; 32])).await;
-        let (recorder, sent) = recorded();
-        let client = Endpoint::builder()
-            .socket(Arc::new(recorder))
-            .trust(theirs.public_key());
-        let client = client.bind().await.unwrap();
+        let (client, sent) = recorded_client(theirs.public_key()).await;
         let (alice, bob) = join(&client, &server).await;
         alice.send(text("to machine 0x0A0B")).await.unwrap();
         assert_eq!(next(&bob).await.payload, "to machine 0x0A0B");
