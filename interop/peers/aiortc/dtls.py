@@ -5,6 +5,8 @@ import json
 import sys
 import types
 
+import udp
+
 
 def stub(name, **members):
     """A module in place of one that only media or ICE need."""
@@ -25,23 +27,11 @@ def load_dtls():
     return aiortc.rtcdtlstransport
 
 
-class Ice(asyncio.DatagramProtocol):
+class Ice(udp.UdpSocket):
     """What ICE is to DTLS, without ICE."""
 
     role = "controlled"
     state = "completed"
-
-    def __init__(self):
-        self._packets = asyncio.Queue()
-
-    def connection_made(self, transport):
-        self._udp = transport
-
-    def datagram_received(self, data, _source):
-        self._packets.put_nowait(data)
-
-    def error_received(self, _error):
-        """The peer is not there yet, or not any more: a loss like any other."""
 
     async def _recv(self):
         return await self._packets.get()

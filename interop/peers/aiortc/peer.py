@@ -13,6 +13,8 @@ import sys
 import time
 import types
 
+import udp
+
 # Bytes that may wait to be sent: the stack itself has no limit.
 BACKLOG = 1 << 20
 PATIENCE = 60
@@ -36,23 +38,14 @@ def load_sctp():
 sctp = load_sctp()
 
 
-class UdpTransport(asyncio.DatagramProtocol):
+class UdpTransport(udp.UdpSocket):
     """What DTLS is to SCTP, without DTLS."""
 
     def __init__(self, is_server):
+        super().__init__()
         self.state = "connected"
         self._role = "server" if is_server else "client"
         self._receiver = None
-        self._packets = asyncio.Queue()
-
-    def connection_made(self, transport):
-        self._udp = transport
-
-    def datagram_received(self, data, _source):
-        self._packets.put_nowait(data)
-
-    def error_received(self, _error):
-        """The peer is not there yet, or not any more: a loss like any other."""
 
     def _register_data_receiver(self, receiver):
         self._receiver = receiver
