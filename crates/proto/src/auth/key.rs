@@ -2,7 +2,6 @@
 //! pair shared key.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 use anabranch_wire::chunk::kind as chunk_kind;
 use anabranch_wire::parameter::kind;
@@ -23,6 +22,13 @@ pub(crate) const fn changes_addresses(kind: u8) -> bool {
     kind == ADDRESS_CHANGES[0] || kind == ADDRESS_CHANGES[1]
 }
 
+/// The header of a parameter with this value.
+fn header(kind: u16, value: &[u8]) -> [u8; HEADER_LEN] {
+    let length = u16::try_from(HEADER_LEN + value.len()).unwrap_or(u16::MAX);
+    let ([k0, k1], [l0, l1]) = (kind.to_be_bytes(), length.to_be_bytes());
+    [k0, k1, l0, l1]
+}
+
 /// The key vector of one end: its RANDOM, CHUNKS and HMAC-ALGO parameters, in this order and without padding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct KeyVector {
@@ -36,15 +42,17 @@ impl KeyVector {
     //= rfc4895 3.2-5, 3.2-6, 3.3-1, 3.3-6, 6.1-2, 6.1-5
     /// Our key vector, with the chunk types that we require to be authenticated.
     pub(crate) fn ours(random: &[u8; RANDOM_LEN], demanded: &[u8]) -> Self {
-        let ids = Algorithm::OFFERED.map(Algorithm::id);
-        let mut bytes = Vec::new();
-        for one in [
-            ParameterWriter::new().push_random(random),
-            ParameterWriter::new().push_chunk_list(demanded),
-            ParameterWriter::new().push_hmac_algorithms(&ids),
-        ] {
-            bytes.extend_from_slice(&one.clone().finish());
-        }
+        let ids = Algorithm::OFFERED.map(|algorithm| algorithm.id().0.to_be_bytes());
+        let ids = ids.as_flattened();
+        let bytes = [
+            &header(kind::RANDOM, random),
+            &random[..],
+            &header(kind::CHUNK_LIST, demanded),
+            demanded,
+            &header(kind::HMAC_ALGORITHMS, ids),
+            ids,
+        ];
+        let bytes = bytes.concat();
         Self { bytes: bytes.into() }
     }
 
@@ -106,8 +114,8 @@ impl KeyVector {
     /// The association key: the shared key, then the numerically smaller key vector, then the larger one (RFC 4895 §6.1). Key
     /// vectors start with a byte that is not zero, so the longer vector is the larger one.
     pub(crate) fn key(&self, other: &Self, shared: &[u8]) -> Box<[u8]> {
-        let rank = |vector: &Self| (vector.bytes.len(), vector.bytes.clone());
-        let (small, large) = if rank(self) <= rank(other) {
+        let (ours, theirs) = (&self.bytes, &other.bytes);
+        let (small, large) = if (ours.len(), ours) <= (theirs.len(), theirs) {
             (self, other)
         } else {
             (other, self)
@@ -149,12 +157,7 @@ impl<'a> KeyVectorReader<'a> {
             return Err(BadRandom);
         }
         let parts = [self.random, self.chunks, self.hmacs];
-        let bytes: Vec<u8> = parts
-            .into_iter()
-            .flatten()
-            .flat_map(|raw| raw.bytes)
-            .copied()
-            .collect();
+        let bytes = parts.map(|raw| raw.map_or(&[][..], |raw| raw.bytes)).concat();
         let is_short = bytes.len() <= KeyVector::MAX_LEN;
         Ok(is_short.then(|| KeyVector { bytes: bytes.into() }))
     }

@@ -311,7 +311,8 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
         },
     };
     let sealed = endpoint.cookies.seal(&cookie, inbound.ports(), inbound.now);
-    let mut mandatory = ParameterWriter::new();
+    // The cookie, our key vector, and small ones.
+    let mut mandatory = ParameterWriter::with_capacity(sealed.len() + KeyVector::MAX_LEN);
     mandatory.push_state_cookie(&sealed);
     let mut optional = declare(config, declared, &extensions, ours.as_ref(), &mut mandatory);
     optional.extend(addresses_and_unrecognized(inbound, wishes, answer));

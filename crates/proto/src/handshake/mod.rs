@@ -51,7 +51,7 @@ pub(crate) const fn bundled_cookie_len(cookie: usize) -> usize {
 #[cold]
 pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'_>) {
     let remote = association.transfer.paths.remotes().next();
-    let mut parameters = ParameterWriter::new();
+    let mut parameters = ParameterWriter::with_capacity(INIT_LEN);
     if !association.config.single_homed {
         for address in listed(&association.addresses.local_addrs, remote, None) {
             parameters.push_address(address);

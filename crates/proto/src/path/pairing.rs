@@ -78,22 +78,19 @@ impl Realm {
         Self::of(address) == self || (address.ip().is_unspecified() && address.is_ipv4() == self.is_v4)
     }
 
-    fn pair(self, local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<PathAddr> {
-        let local: Vec<_> = local.iter().filter(|address| self.has_local(address)).collect();
-        let remote: Vec<_> = remote
+    /// Pairs the addresses of the realm one to one; the end with fewer of them uses them again.
+    fn pair(self, local: &[SocketAddr], remote: &[SocketAddr]) -> impl Iterator<Item = PathAddr> {
+        let local = local
             .iter()
-            .filter(|address| Self::of(address) == self)
-            .collect();
-        let rows = if local.is_empty() {
-            0
-        } else {
-            local.len().max(remote.len())
-        };
-        let pair = |row: usize| PathAddr {
-            local: *local[row % local.len()],
-            remote: *remote[row % remote.len()],
-        };
-        (0..rows).map(pair).collect()
+            .copied()
+            .filter(move |address| self.has_local(address));
+        let remote = remote
+            .iter()
+            .copied()
+            .filter(move |address| Self::of(address) == self);
+        let rows = local.clone().count().max(remote.clone().count());
+        let rows = local.cycle().zip(remote.cycle()).take(rows);
+        rows.map(|(local, remote)| PathAddr { local, remote })
     }
 }
 

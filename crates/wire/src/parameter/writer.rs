@@ -29,6 +29,13 @@ impl ParameterWriter {
         Self { bytes: Vec::new() }
     }
 
+    /// An empty list with memory for `capacity` bytes.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        let bytes = Vec::with_capacity(capacity);
+        Self { bytes }
+    }
+
     /// The list as [`crate::OutboundInit`] takes it: the last parameter is not padded.
     #[must_use]
     pub fn finish(self) -> Vec<u8> {
