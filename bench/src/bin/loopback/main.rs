@@ -91,10 +91,12 @@ fn main() -> Result<(), Failure> {
         seconds: 1.0,
     };
     let compares_sizes = take(&mut words, "--sizes", 1).is_some();
+    let is_bulk = take(&mut words, "--round-trips", 1).is_none();
     let only = take(&mut words, "--only", 2).and_then(|mut words| words.pop());
     let about = "loopback: goodput of two processes over UDP, beside QUIC and usrsctp\n\n  \
-                 --only TEXT  of the rows whose name has this text\n  \
-                 --sizes      of packets with UDP payloads of 1,280 to 9,000 bytes, alone";
+                 --only TEXT    of the rows whose name has this text\n  \
+                 --round-trips  without the goodput\n  \
+                 --sizes        of packets with UDP payloads of 1,280 to 9,000 bytes, alone";
     let arguments = arguments.of(words.into_iter(), about);
     if !process::are_pinned() {
         eprintln!("loopback: the ends have no logical processors of their own, so results may be far apart");
@@ -104,7 +106,9 @@ fn main() -> Result<(), Failure> {
         return Ok(());
     }
     let only = only.unwrap_or_default();
-    bulk(&arguments, &only)?.print(arguments.json);
+    if is_bulk {
+        bulk(&arguments, &only)?.print(arguments.json);
+    }
     round_trips(&arguments, &only)?.print(arguments.json);
     Ok(())
 }

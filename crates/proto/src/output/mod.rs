@@ -15,7 +15,7 @@ use anabranch_wire::CommonHeader;
 
 use crate::association::{Association, Events, Owed, shutdown};
 use crate::reconfig::Reconfig;
-use crate::transfer::{DataPlan, Effects, Transfer};
+use crate::transfer::{Batch, DataPlan, Effects, Transfer};
 
 use plan::{Lead, Parts, TransmitPlan};
 
@@ -79,7 +79,7 @@ impl Association {
             }
             let others = (&self.addresses, self.reconfig.as_deref());
             let parts = Parts::new(&self.state, &self.control, others, &mut self.transfer);
-            let Some(plan) = plan::next(parts, now) else {
+            let Some(plan) = plan::next(parts, None, now) else {
                 self.transfer.policies.path_scheduler.on_round();
                 return None;
             };
@@ -193,8 +193,8 @@ fn was_rescheduled(plan: &TransmitPlan, transfer: &Transfer) -> bool {
 
 /// Appends further data packets while they are for the same path and of equal length.
 ///
-/// Path schedulers decide for each packet, and many would select the other path as soon as this one has a packet more. New data stays
-/// on the path of the new data before it for as long as that takes little of a round trip.
+/// Many path schedulers would select the other path as soon as this one has a packet more. They are not asked: new data stays on the path
+/// of the new data before it for as long as that takes little of a round trip (ADR 0196).
 fn more_for_the_same_path(
     association: &mut Association,
     first_plan: &TransmitPlan,
@@ -215,17 +215,13 @@ fn more_for_the_same_path(
         let (state, control) = (&association.state, &association.control);
         let others = (&association.addresses, association.reconfig.as_deref());
         let parts = Parts::new(state, control, others, &mut association.transfer);
-        let Some(mut plan) = plan::next(parts, now) else {
+        let batch = first_plan.is_next_data().then(|| Batch {
+            path: first_plan.path,
+            bytes: (segment + size + segment) as u64,
+        });
+        let Some(plan) = plan::next(parts, batch, now) else {
             break;
         };
-        let batch = (segment + size + segment) as u64;
-        if plan.path != first_plan.path
-            && first_plan.is_next_data()
-            && plan.is_next_data()
-            && association.transfer.continues_batch(first_plan.path, batch)
-        {
-            plan = plan.on(first_plan.path);
-        }
         if plan.path != first_plan.path
             || !plan.is_plain()
             || !is_marked_alike(association, &plan, first_plan)

@@ -9,7 +9,7 @@ use crate::address::{Addresses, Due};
 use crate::association::{Control, State};
 use crate::handshake::cookie_echo_len;
 use crate::reconfig::Reconfig;
-use crate::transfer::{DataPlan, Transfer};
+use crate::transfer::{Batch, DataPlan, Transfer};
 
 /// The plan of the next packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,15 +51,6 @@ impl TransmitPlan {
         matches!(self.data, Some(DataPlan::New { .. })) && self.lead.is_none()
     }
 
-    /// The same plan for a packet of new data on `path`, which continues a batch.
-    pub(super) const fn on(self, path: PathId) -> Self {
-        Self {
-            path,
-            sack: false,
-            ..self
-        }
-    }
-
     /// Whether the packet has new data from the head of the queue and nothing else that concerns its path.
     pub(super) fn is_next_data(&self) -> bool {
         self.is_plain() && self.data == Some(DataPlan::New { skip: 0 })
@@ -98,8 +89,8 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Plans the next packet; `None` if nothing may be sent now.
-pub(super) fn next(parts: Parts<'_>, now: Instant) -> Option<TransmitPlan> {
+/// Plans the next packet; `None` if nothing may be sent now. New data continues `batch` if it can.
+pub(super) fn next(parts: Parts<'_>, batch: Option<Batch>, now: Instant) -> Option<TransmitPlan> {
     let Parts {
         state,
         control,
@@ -133,7 +124,7 @@ pub(super) fn next(parts: Parts<'_>, now: Instant) -> Option<TransmitPlan> {
         return Some(TransmitPlan::control(path, Some(Lead::Addresses(due))));
     }
     let reconfig = reconfig.filter(|_| state.changes_streams());
-    bundle(state, (control, reconfig), transfer, now)
+    bundle(state, (control, reconfig), (transfer, batch), now)
 }
 
 /// Adds data to the packet of the COOKIE ECHO, unless the cookie alone fills it.
@@ -149,14 +140,17 @@ fn with_early(plan: TransmitPlan, cookie: &[u8], transfer: &mut Transfer, now: I
 fn bundle(
     state: &State,
     (control, reconfig): (&Control, Option<&Reconfig>),
-    transfer: &mut Transfer,
+    (transfer, batch): (&mut Transfer, Option<Batch>),
     now: Instant,
 ) -> Option<TransmitPlan> {
     let due_sack = transfer.due_sack(now);
     let reconfig = || reconfig.and_then(|reconfig| reconfig.due_on(&transfer.paths));
     let control = control_path(control, transfer, now).or_else(reconfig);
     let urgent = control.or(due_sack);
-    let data = state.sends_data().then(|| transfer.plan_data(now)).flatten();
+    let data = state
+        .sends_data()
+        .then(|| transfer.plan_data(batch, now))
+        .flatten();
     let path = urgent.or_else(|| data.map(|(path, _)| path))?;
     let data = data.filter(|(wanted, _)| *wanted == path).map(|(_, data)| data);
     let oversize = data.and_then(|data| transfer.oversize(path, data));

@@ -18,7 +18,7 @@ impl Transfer {
         if !self.paths.is_confirmed(path) || !self.sender.may_send_early() {
             return None;
         }
-        let (wanted, data) = self.plan_data(now)?;
+        let (wanted, data) = self.plan_data(None, now)?;
         let is_simple = matches!(
             data,
             DataPlan::New { skip: 0 } | DataPlan::Retransmit { credit: false, .. }

@@ -63,7 +63,7 @@ use anabranch_types::{Instant, IntervalSet, PathId, Tsn};
 
 pub(crate) use self::effects::Effects;
 pub(crate) use self::heartbeat::HEARTBEAT_LEN;
-pub(crate) use self::plan::DataPlan;
+pub(crate) use self::plan::{Batch, DataPlan};
 
 use self::forward::Forwarding;
 use self::progress::Stall;

@@ -39,6 +39,14 @@ pub(crate) enum DataPlan {
     Duplicates,
 }
 
+/// Packets of new data that leave in one system call, and that the next packet may continue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Batch {
+    pub(crate) path: PathId,
+    /// Length with the next packet.
+    pub(crate) bytes: u64,
+}
+
 /// The decision about the next data.
 enum Decision {
     Send(PathId, DataPlan),
@@ -54,8 +62,9 @@ enum Decision {
 }
 
 impl Transfer {
-    /// Plans the next data and its path; `None` if nothing can be sent now. Notes when a decision to wait ends.
-    pub(crate) fn plan_data(&mut self, now: Instant) -> Option<(PathId, DataPlan)> {
+    /// Plans the next data and its path; `None` if nothing can be sent now. Notes when a decision to wait ends. New data continues `batch`
+    /// if it can.
+    pub(crate) fn plan_data(&mut self, batch: Option<Batch>, now: Instant) -> Option<(PathId, DataPlan)> {
         // A probe that is due comes first: a lost tail is not detected otherwise before T3 expires (RFC 8985 §7).
         if let Some(path) = self.paths.tail_probe_due() {
             if let Some(probe) = self.tail_probe(path) {
@@ -64,7 +73,7 @@ impl Transfer {
             // The tail has been acknowledged or lost meanwhile, or the path is unusable.
             self.paths.path_mut(path).sending.make_mut().tail_probe.leave();
         }
-        let decision = self.decide(now);
+        let decision = self.decide(batch, now);
         if self.policies.measures_rates && !matches!(decision, Decision::Send(..)) {
             self.tell_limits(now);
         }
@@ -85,7 +94,7 @@ impl Transfer {
     /// Decides by priority: retransmissions, then duplicates, then new data. Lost chunks come first because both ends' buffers wait
     /// for them (RFC 9260 §6.1 C). Duplicates come before new data, which would leave no window for them. With redundant streams, their
     /// duplicates come before lost chunks, and of their new data one packet before each packet with lost chunks (ADR 0198).
-    fn decide(&mut self, now: Instant) -> Decision {
+    fn decide(&mut self, batch: Option<Batch>, now: Instant) -> Decision {
         if self.sender.is_drained() {
             return Decision::Nothing;
         }
@@ -120,6 +129,13 @@ impl Transfer {
             if let Some((path, data)) = self.retransmission() {
                 return Decision::Send(path, data);
             }
+        }
+        if may_send_new
+            && !is_lost
+            && let Some(batch) = batch
+            && self.continues(batch, now)
+        {
+            return Decision::Send(batch.path, DataPlan::New { skip: 0 });
         }
         self.refresh_sendable(Purpose::New, now);
         if !may_send_new {
@@ -241,12 +257,15 @@ impl Transfer {
         }
     }
 
-    /// Whether a batch of `bytes` on `path` may have another packet of new data, although the path scheduler selected another path: it
-    /// can take the packet, and the batch is small enough that it makes no difference which path has it.
-    pub(crate) fn continues_batch(&self, path: PathId, bytes: u64) -> bool {
-        let facts = self.paths.fact(path);
-        let is_short = bytes <= facts.cwnd / BATCHES_PER_WINDOW;
-        is_short && facts.can_take_data() && self.oversize(path, DataPlan::New { skip: 0 }).is_none()
+    /// Whether new data continues `batch` and the path scheduler is not asked: the path can take the packet, and the batch is small
+    /// enough that it makes no difference which path has it (ADR 0196).
+    fn continues(&mut self, batch: Batch, now: Instant) -> bool {
+        if batch.bytes > self.paths.fact(batch.path).cwnd / BATCHES_PER_WINDOW {
+            return false;
+        }
+        self.refresh_sendable_of(batch.path, now);
+        let oversize = self.oversize(batch.path, DataPlan::New { skip: 0 });
+        oversize.is_none() && self.paths.fact(batch.path).can_take_data() && self.window_permits()
     }
 
     /// Asks the path scheduler for the path of new data, within the peer's window (RFC 9260 §6.1 A).

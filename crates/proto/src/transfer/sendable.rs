@@ -25,24 +25,38 @@ pub(super) enum Purpose {
 impl Transfer {
     /// Computes [`anabranch_policy::PathFacts::sendable`] of all paths.
     pub(super) fn refresh_sendable(&mut self, purpose: Purpose, now: Instant) {
-        let is_limited = purpose == Purpose::New && !self.policies.buffer.is_unlimited();
-        let buffer = is_limited.then(|| self.buffer_facts());
-        let waiting = self.sender.waiting_bytes();
+        let buffer = self.limits(purpose);
         for id in self.paths.ids() {
-            let share = match purpose {
-                // The stream scheduler may map streams to other paths, so that this one has nothing to send.
-                Purpose::New if !self.has_new_for(id) => 0,
-                _ => buffer
-                    .as_ref()
-                    .map_or(u64::MAX, |buffer| self.share_of(id, buffer)),
-            };
-            if share > 0 && self.policies.limit_window(self.paths.fact(id)) {
-                self.publish_windows();
-            }
-            let (facts, path) = self.paths.both_mut(id);
-            let wanted = Wanted { share, waiting };
-            allot(facts, path, wanted, &mut *self.policies.burst, now);
+            self.refresh_path(id, purpose, buffer.as_ref(), now);
         }
+    }
+
+    /// Computes [`anabranch_policy::PathFacts::sendable`] of path `id` for new data.
+    pub(super) fn refresh_sendable_of(&mut self, id: PathId, now: Instant) {
+        let buffer = self.limits(Purpose::New);
+        self.refresh_path(id, Purpose::New, buffer.as_ref(), now);
+    }
+
+    /// The buffers, if they limit data of this kind.
+    fn limits(&self, purpose: Purpose) -> Option<BufferFacts> {
+        let is_limited = purpose == Purpose::New && !self.policies.buffer.is_unlimited();
+        is_limited.then(|| self.buffer_facts())
+    }
+
+    #[inline]
+    fn refresh_path(&mut self, id: PathId, purpose: Purpose, buffer: Option<&BufferFacts>, now: Instant) {
+        let share = match purpose {
+            // The stream scheduler may map streams to other paths, so that this one has nothing to send.
+            Purpose::New if !self.has_new_for(id) => 0,
+            _ => buffer.map_or(u64::MAX, |buffer| self.share_of(id, buffer)),
+        };
+        if share > 0 && self.policies.limit_window(self.paths.fact(id)) {
+            self.publish_windows();
+        }
+        let waiting = self.sender.waiting_bytes();
+        let (facts, path) = self.paths.both_mut(id);
+        let wanted = Wanted { share, waiting };
+        allot(facts, path, wanted, &mut *self.policies.burst, now);
     }
 
     /// Length at which messages are fragmented for path `id`, with the chunk header.
