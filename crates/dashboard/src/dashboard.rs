@@ -12,6 +12,7 @@ use tokio::sync::broadcast;
 
 use crate::metrics;
 use crate::samples::{Amount, Entry, Point, Reading, Sample, Samples};
+use crate::view::View;
 
 /// Updates that a slow browser may be behind; then it gets everything anew.
 const BACKLOG: usize = 256;
@@ -134,6 +135,13 @@ impl Dashboard {
         let mut samples = self.samples();
         let entry = samples.note(at, note);
         self.tell("note", || entry);
+    }
+
+    /// What a reader within the program sees at this moment: of the transfer `chosen`, or else of the newest one, with the rates of the
+    /// time `span` before.
+    #[must_use]
+    pub fn view(&self, chosen: Option<u64>, span: Duration) -> View {
+        View::of(&self.0.title, self.now(), &self.samples(), chosen, span)
     }
 
     /// Everything so far, and all updates from now on.

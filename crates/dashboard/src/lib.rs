@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `samples` | what do the statistics of two moments say about the time between them? |
 //! | `dashboard.rs` | who gets to know what? |
+//! | `view.rs` | what does a reader within the program see? |
 //! | `server` | who may ask, and how is it answered? |
 //! | `metrics.rs` | what does Prometheus get? |
 //! | `assets` | the page itself |
@@ -14,7 +15,9 @@ mod dashboard;
 mod metrics;
 mod samples;
 mod server;
+mod view;
 
 pub use dashboard::{Dashboard, Note, Severity};
-pub use samples::{Amount, INTERVAL};
+pub use samples::{Amount, Entry, INTERVAL, Limit, PathSample, Sample};
 pub use server::{Server, Token, TokenError, url};
+pub use view::{Listed, PathRates, Shown, View};

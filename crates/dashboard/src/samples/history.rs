@@ -46,6 +46,16 @@ impl Point {
         }
     }
 
+    /// Milliseconds since the start.
+    pub(crate) const fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// The number of each path, and the bits per second that it sent and received.
+    pub(crate) fn rates(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.paths.iter().map(|path| (path.0, path.1 + path.2))
+    }
+
     /// The mean of two neighbours of equal length, at the end of both.
     fn mean(mut self, later: &Self) -> Self {
         for path in &mut self.paths {

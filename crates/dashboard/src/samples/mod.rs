@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 pub(crate) use history::{History, Point};
-pub(crate) use path::PathSample;
+pub use path::{Limit, PathSample};
 pub(crate) use reading::Reading;
 
 use path::PathMeter;
@@ -43,14 +43,17 @@ pub struct Amount {
 
 /// State of an association at a moment, with rates since the sample before.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub(crate) struct Sample {
-    pub(crate) transfer: u64,
+pub struct Sample {
+    /// Number of the transfer.
+    pub transfer: u64,
     /// Milliseconds since the start.
-    pub(crate) at: u64,
-    pub(crate) amount: Option<Amount>,
+    pub at: u64,
+    /// How much of its work the transfer has done, if it is one of files.
+    pub amount: Option<Amount>,
     /// Bytes that wait to be sent for the first time.
-    pub(crate) unsent_bytes: u64,
-    pub(crate) paths: Vec<PathSample>,
+    pub unsent_bytes: u64,
+    /// All paths.
+    pub paths: Vec<PathSample>,
 }
 
 /// One association.
@@ -67,11 +70,12 @@ pub(crate) struct Transfer {
 
 /// Something that happened.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// Milliseconds since the start.
-    pub(crate) at: u64,
+    pub at: u64,
+    /// What happened.
     #[serde(flatten)]
-    pub(crate) note: crate::Note,
+    pub note: crate::Note,
 }
 
 /// All associations, by the numbers of their transfers, and what happened.

@@ -15,44 +15,61 @@ const LOSS_WINDOW: Duration = Duration::from_secs(2);
 
 /// State of a path at a moment.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub(crate) struct PathSample {
-    pub(crate) path: u64,
-    pub(crate) local: SocketAddr,
-    pub(crate) remote: SocketAddr,
-    pub(crate) state: &'static str,
-    pub(crate) primary: bool,
+pub struct PathSample {
+    /// Its number.
+    pub path: u64,
+    /// Address of this end.
+    pub local: SocketAddr,
+    /// Address of the peer.
+    pub remote: SocketAddr,
+    /// `unconfirmed`, `active`, `potentially-failed` or `inactive`.
+    pub state: &'static str,
+    /// Whether it is the primary path.
+    pub primary: bool,
     /// Whether it carries nothing, because a path of smaller cost is active.
-    pub(crate) resting: bool,
+    pub resting: bool,
     /// How it is to be used: 0 as any other one, 255 as a backup.
-    pub(crate) cost: u8,
+    pub cost: u8,
     /// What it may carry in each direction; `None` for no limit.
-    pub(crate) cap_bit_s: Option<u64>,
-    pub(crate) mtu: u16,
-    pub(crate) rtt_ms: Option<f64>,
+    pub cap_bit_s: Option<u64>,
+    /// Largest IP packet, in bytes.
+    pub mtu: u16,
+    /// Smoothed round-trip time.
+    pub rtt_ms: Option<f64>,
     /// How much the round-trip time exceeds the smallest one seen: the time that packets wait in queues.
-    pub(crate) queue_ms: Option<f64>,
-    pub(crate) cwnd_bytes: u64,
-    pub(crate) in_flight_bytes: u64,
-    pub(crate) limit: Limit,
+    pub queue_ms: Option<f64>,
+    /// Congestion window.
+    pub cwnd_bytes: u64,
+    /// Chunks in flight.
+    pub in_flight_bytes: u64,
+    /// What keeps it from carrying more.
+    pub limit: Limit,
     /// User data since the sample before, retransmissions included.
-    pub(crate) sent_bit_s: u64,
-    pub(crate) received_bit_s: u64,
+    pub sent_bit_s: u64,
+    /// User data since the sample before.
+    pub received_bit_s: u64,
     /// The part of both rates among all paths, 0 to 1.
-    pub(crate) share: f64,
+    pub share: f64,
     /// Chunks declared lost by chunks sent, in the last seconds, 0 to 1.
-    pub(crate) loss: f64,
-    pub(crate) sent_bytes: u64,
-    pub(crate) retransmitted_bytes: u64,
-    pub(crate) received_bytes: u64,
-    pub(crate) sent_chunks: u64,
-    pub(crate) lost_chunks: u64,
-    pub(crate) timeouts: u64,
+    pub loss: f64,
+    /// User data sent for the first time.
+    pub sent_bytes: u64,
+    /// User data sent again, duplicates on other paths included.
+    pub retransmitted_bytes: u64,
+    /// User data received.
+    pub received_bytes: u64,
+    /// DATA chunks sent.
+    pub sent_chunks: u64,
+    /// DATA chunks declared lost.
+    pub lost_chunks: u64,
+    /// Expiries of the T3-rtx timer.
+    pub timeouts: u64,
 }
 
 /// What keeps a path from carrying more data at this moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Limit {
+pub enum Limit {
     /// It is not active.
     State,
     /// It rests, because a path of smaller cost is active.

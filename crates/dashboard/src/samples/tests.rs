@@ -10,6 +10,7 @@ use super::path::Limit;
 use super::reading::PathReading;
 use super::*;
 use crate::metrics;
+use crate::view::{PathRates, View};
 
 fn reading(paths: &[PathReading]) -> Reading {
     Reading {
@@ -270,4 +271,27 @@ fn samples_at_nearly_the_same_time_have_the_same_rates() {
         (8_000_000, 260_000)
     );
     assert_eq!(samples.transfers().next().unwrap().1.history.points().count(), 1);
+}
+
+#[test]
+fn view_has_the_rates_of_its_span_and_ends_with_the_association() {
+    let mut samples = begun();
+    for time in [250, 500, 750, 1_000] {
+        // 8 bits each millisecond, and twice that.
+        let paths = [path(0, time), path(1, 2 * time)];
+        samples.sample(at(time), 1, &reading(&paths), None);
+    }
+    let rates = |samples: &Samples, now| {
+        let shown = View::of("", at(now), samples, Some(1), at(400)).shown.unwrap();
+        (shown.until, shown.rates)
+    };
+    let of_path = |path, rate| PathRates {
+        path,
+        points: vec![(750, rate), (1_000, rate)],
+    };
+    let expected = vec![of_path(0, 8_000), of_path(1, 16_000)];
+    assert_eq!(rates(&samples, 1_100), (1_100, expected.clone()));
+    assert_eq!(rates(&samples, 9_000), (9_000, Vec::new()));
+    samples.end(1);
+    assert_eq!(rates(&samples, 9_000), (1_000, expected));
 }
