@@ -261,6 +261,20 @@ impl Verb {
     }
 }
 
+impl Verb {
+    /// The title of the live view, and where it is, of verbs that have one.
+    pub(crate) fn live_view(&self) -> Option<(&'static str, DashboardArguments)> {
+        let (title, arguments) = match self {
+            Self::Recv(arguments) => ("anabranch recv", &arguments.dashboard),
+            Self::Send(arguments) => ("anabranch send", &arguments.dashboard),
+            Self::Tunnel(arguments) => ("anabranch tunnel", &arguments.dashboard),
+            Self::Demo(arguments) => ("anabranch demo", &arguments.dashboard),
+            _ => return None,
+        };
+        Some((title, arguments.clone()))
+    }
+}
+
 /// Arguments of `check`.
 #[derive(Args, Debug)]
 pub(crate) struct CheckArguments {

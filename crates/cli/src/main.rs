@@ -89,67 +89,45 @@ fn drain(reporter: &dyn Reporter) {
     let _ = runtime.map(|runtime| runtime.block_on(waiting));
 }
 
-/// Runs the verb. The runtime ends before this returns, and waits for temporary files to be removed.
+/// Runs the verb, with its live view if the user wants one. The runtime ends before this returns, and waits for temporary files to be removed.
 fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().build().map_err(Failure::work)?;
     runtime.block_on(async {
-        // Verbs with cleanup handle Ctrl-C themselves; the others end by the default action of the signal.
-        match verb {
-            Verb::Recv(arguments) => {
-                live_view::with(
-                    arguments.dashboard.clone(),
-                    "anabranch recv",
-                    reporter,
-                    async |reporter| verb::recv::run(arguments, reporter, &mut Interrupt::listen()?).await,
-                )
-                .await
+        match verb.live_view() {
+            Some((title, arguments)) => {
+                let verb = async |reporter: &Arc<dyn Reporter>| run_verb(verb, reporter).await;
+                live_view::with(arguments, title, reporter, verb).await
             }
-            Verb::Send(arguments) => {
-                live_view::with(
-                    arguments.dashboard.clone(),
-                    "anabranch send",
-                    reporter,
-                    async |reporter| verb::send::run(arguments, reporter, &mut Interrupt::listen()?).await,
-                )
-                .await
-            }
-            Verb::Check(arguments) => verb::check::run(arguments, reporter, &mut Interrupt::listen()?).await,
-            Verb::Test(arguments) => verb::test::run(arguments, reporter, &mut Interrupt::listen()?).await,
-            Verb::Tunnel(arguments) => {
-                live_view::with(
-                    arguments.dashboard.clone(),
-                    "anabranch tunnel",
-                    reporter,
-                    async |reporter| verb::tunnel::run(arguments, reporter).await,
-                )
-                .await
-            }
-            Verb::Demo(arguments) => {
-                live_view::with(
-                    arguments.dashboard.clone(),
-                    "anabranch demo",
-                    reporter,
-                    async |reporter| {
-                        Interrupt::listen()?
-                            .or(verb::demo::run(arguments, reporter))
-                            .await
-                    },
-                )
-                .await
-            }
-            Verb::Lab(arguments) => verb::lab::run(arguments.verb).await,
-            #[cfg(target_os = "linux")]
-            Verb::Testbed(arguments) => verb::testbed::run(arguments.verb).await,
-            #[cfg(target_os = "linux")]
-            Verb::Run(arguments) => verb::run::run(arguments).map(|never| match never {}),
-            Verb::Policies(arguments) => verb::policies::run(&arguments),
-            Verb::Profiles(arguments) => verb::profiles::run(&arguments),
-            Verb::Trace(verb) => verb::trace::run(&verb),
-            Verb::Genkey => verb::keys::generate(),
-            Verb::Pubkey => verb::keys::print_public(),
-            Verb::Completions { shell } => verb::completions::print(shell),
-            Verb::Manual { folder } => verb::manual::write(&folder),
+            None => run_verb(verb, reporter).await,
         }
     })
+}
+
+async fn run_verb(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
+    // Verbs with cleanup handle Ctrl-C themselves; the others end by the default action of the signal.
+    match verb {
+        Verb::Recv(arguments) => verb::recv::run(arguments, reporter, &mut Interrupt::listen()?).await,
+        Verb::Send(arguments) => verb::send::run(arguments, reporter, &mut Interrupt::listen()?).await,
+        Verb::Check(arguments) => verb::check::run(arguments, reporter, &mut Interrupt::listen()?).await,
+        Verb::Test(arguments) => verb::test::run(arguments, reporter, &mut Interrupt::listen()?).await,
+        Verb::Tunnel(arguments) => verb::tunnel::run(arguments, reporter).await,
+        Verb::Demo(arguments) => {
+            Interrupt::listen()?
+                .or(verb::demo::run(arguments, reporter))
+                .await
+        }
+        Verb::Lab(arguments) => verb::lab::run(arguments.verb).await,
+        #[cfg(target_os = "linux")]
+        Verb::Testbed(arguments) => verb::testbed::run(arguments.verb).await,
+        #[cfg(target_os = "linux")]
+        Verb::Run(arguments) => verb::run::run(arguments).map(|never| match never {}),
+        Verb::Policies(arguments) => verb::policies::run(&arguments),
+        Verb::Profiles(arguments) => verb::profiles::run(&arguments),
+        Verb::Trace(verb) => verb::trace::run(&verb),
+        Verb::Genkey => verb::keys::generate(),
+        Verb::Pubkey => verb::keys::print_public(),
+        Verb::Completions { shell } => verb::completions::print(shell),
+        Verb::Manual { folder } => verb::manual::write(&folder),
+    }
 }
