@@ -100,6 +100,8 @@ Examples:
           with a run in which the fastest path fails after half of the file
   anabranch demo --set path-scheduler=round-robin
           another path scheduler
+  anabranch demo --cut --tui
+          with a live view of the paths in the terminal
   anabranch demo --cut --dashboard
           with a page that shows the paths live
 
@@ -242,12 +244,15 @@ pub(crate) enum Verb {
 impl Verb {
     pub(crate) fn output(&self) -> Output {
         match self {
-            Self::Recv(arguments) => arguments.output.aside(arguments.is_to_output()),
-            Self::Send(arguments) => arguments.output,
+            Self::Recv(arguments) => {
+                let output = arguments.output.behind(arguments.dashboard.tui);
+                output.aside(arguments.is_to_output())
+            }
+            Self::Send(arguments) => arguments.output.behind(arguments.dashboard.tui),
             Self::Check(arguments) => arguments.output,
             Self::Test(arguments) => arguments.output,
             Self::Tunnel(arguments) => arguments.output(),
-            Self::Demo(arguments) => arguments.output,
+            Self::Demo(arguments) => arguments.output.behind(arguments.dashboard.tui),
             Self::Lab(arguments) => arguments.verb.output(),
             #[cfg(target_os = "linux")]
             Self::Testbed(arguments) => arguments.verb.output(),

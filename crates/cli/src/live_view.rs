@@ -1,4 +1,4 @@
-//! Live view of a running verb: a page that the program itself serves. Where is it, and who may look?
+//! Live view of a running verb: a page that the program itself serves, or its terminal. Where is it, and who may look?
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -9,28 +9,34 @@ use anabranch_dashboard::{Dashboard, Note, Server, Severity, Token, url};
 use crate::arguments::DashboardArguments;
 use crate::failure::Failure;
 use crate::network::bind_failure;
-use crate::output::{Event, Live, Reporter};
+use crate::output::{Event, Live, Output, Reporter};
+use crate::tui::{self, Tui};
 
 /// Runs a verb with its live view, if the user wants one.
 pub(crate) async fn with(
     arguments: DashboardArguments,
+    output: Output,
     title: &str,
     reporter: &Arc<dyn Reporter>,
     verb: impl AsyncFnOnce(&Arc<dyn Reporter>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let Some(address) = arguments.dashboard else {
+    if arguments.dashboard.is_none() && !arguments.tui {
         return verb(reporter).await;
-    };
-    let token = token(arguments.dashboard_token.as_deref())?;
+    }
+    if arguments.tui {
+        tui::check(output)?;
+    }
     let dashboard = Dashboard::new(title, crate::VERSION);
-    let live = Arc::new(Live::new(Arc::clone(reporter), dashboard.clone()));
-    let status = Arc::clone(&live);
-    let server = Server::start(address, dashboard.clone(), token.clone(), move || status.status()).await;
-    let server = server.map_err(|error| bind_failure(address, &error))?;
-    reporter.report(&Event::Dashboard {
-        url: &url(server.address(), &token),
-    });
-    warn_of_others(server.address(), &**reporter);
+    let tui = arguments
+        .tui
+        .then(|| Tui::new(dashboard.clone(), Arc::clone(reporter)))
+        .transpose()
+        .map_err(Failure::work)?;
+    let live = Arc::new(Live::new(Arc::clone(reporter), dashboard.clone(), tui.clone()));
+    let server = match arguments.dashboard {
+        Some(address) => Some(serve(address, arguments.dashboard_token.as_deref(), &live, &dashboard).await?),
+        None => None,
+    };
     let reporter: Arc<dyn Reporter> = live;
     let result = verb(&reporter).await;
     if let Err(failure) = &result {
@@ -41,8 +47,31 @@ pub(crate) async fn with(
             text: failure.to_string(),
         });
     }
-    server.close().await;
+    if let Some(tui) = tui {
+        tui.end().await;
+    }
+    if let Some(server) = server {
+        server.close().await;
+    }
     result
+}
+
+/// Serves the page, and tells where.
+async fn serve(
+    address: SocketAddr,
+    token_file: Option<&Path>,
+    live: &Arc<Live>,
+    dashboard: &Dashboard,
+) -> Result<Server, Failure> {
+    let token = token(token_file)?;
+    let status = Arc::clone(live);
+    let server = Server::start(address, dashboard.clone(), token.clone(), move || status.status()).await;
+    let server = server.map_err(|error| bind_failure(address, &error))?;
+    live.report(&Event::Dashboard {
+        url: &url(server.address(), &token),
+    });
+    warn_of_others(server.address(), &**live);
+    Ok(server)
 }
 
 fn token(file: Option<&Path>) -> Result<Token, Failure> {

@@ -8,6 +8,7 @@
 //! | `verb` | implementation of each verb |
 //! | `transfer` | file transfer protocol |
 //! | `output` | text and JSON output |
+//! | `tui` | the live view in a terminal |
 
 mod arguments;
 mod certificates;
@@ -26,6 +27,7 @@ mod same_file;
 mod service_manager;
 mod settings;
 mod transfer;
+mod tui;
 mod uplinks;
 mod verb;
 
@@ -93,11 +95,12 @@ fn drain(reporter: &dyn Reporter) {
 fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().build().map_err(Failure::work)?;
+    let output = verb.output();
     runtime.block_on(async {
         match verb.live_view() {
             Some((title, arguments)) => {
                 let verb = async |reporter: &Arc<dyn Reporter>| run_verb(verb, reporter).await;
-                live_view::with(arguments, title, reporter, verb).await
+                live_view::with(arguments, output, title, reporter, verb).await
             }
             None => run_verb(verb, reporter).await,
         }

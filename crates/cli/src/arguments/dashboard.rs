@@ -17,4 +17,8 @@ pub(crate) struct DashboardArguments {
     /// Use the token in this file for the live view, so that its address stays the same [default: a new one each time]
     #[arg(long, value_name = "FILE", requires = "dashboard")]
     pub(crate) dashboard_token: Option<PathBuf>,
+
+    /// Show all paths live in this terminal (docs/dashboard.md); q ends, ? lists the keys
+    #[arg(long)]
+    pub(crate) tui: bool,
 }

@@ -19,7 +19,7 @@ Examples:
   curl --proxy socks5h://127.0.0.1:1080 https://example.org/
   anabranch tunnel status office/client.conf
   anabranch tunnel office/client.conf --dashboard
-          with a page that shows the paths live
+          with a page that shows the paths live; --tui shows them in the terminal
 
 Programs connect to SOCKS5 or HTTP CONNECT proxies, or to forwarded ports, on this host; the far side makes the connections. Needs no privileges, except for a TUN device (init --tun), by which all programs of the client use the tunnel without knowing it. Everything between the two hosts is encrypted, and only peers that the file names are served. docs/tunnel.md explains the file.
 Exit codes: 1 failed, 2 invalid arguments or file, 130 interrupted.";
@@ -82,7 +82,7 @@ impl TunnelArguments {
                 Output::of(form.is_json())
             }
             Some(TunnelVerb::Init(_) | TunnelVerb::Check { .. }) => Output::default(),
-            None => self.output,
+            None => self.output.behind(self.dashboard.tui),
         }
     }
 }

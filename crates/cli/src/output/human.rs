@@ -31,9 +31,9 @@ pub(super) struct Human {
 }
 
 impl Human {
-    /// With `aside`, results go to standard error.
-    pub(super) fn new(quiet: bool, aside: bool) -> Self {
-        let wanted = !quiet && std::io::stderr().is_terminal();
+    /// With `aside`, results go to standard error; with `behind`, there are no bars, because something else draws on the terminal.
+    pub(super) fn new(quiet: bool, aside: bool, behind: bool) -> Self {
+        let wanted = !quiet && !behind && std::io::stderr().is_terminal();
         Self {
             quiet,
             aside,
@@ -126,6 +126,14 @@ impl Reporter for Human {
     fn drained(&self, limit: Duration) -> bool {
         self.lines.drained(limit)
     }
+
+    fn hold(&self, limit: Duration) {
+        self.lines.hold(limit);
+    }
+
+    fn release(&self) {
+        self.lines.release();
+    }
 }
 
 impl Human {
@@ -147,7 +155,7 @@ fn sending_hint(to: Option<&str>, word: Option<&Word>) -> String {
 }
 
 /// Text of events that need one or a few lines.
-pub(super) fn short_text(event: &Event<'_>) -> Option<String> {
+pub(crate) fn short_text(event: &Event<'_>) -> Option<String> {
     Some(match event {
         Event::Listening {
             addresses,

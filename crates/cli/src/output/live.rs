@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::human::{short_text, summary_text};
 use super::json::SCHEMA;
 use super::{Event, Progress, Reporter};
+use crate::tui::Tui;
 
 /// A line of JSON that says how things are.
 type Status = Box<dyn Fn() -> String + Send + Sync>;
@@ -23,6 +24,8 @@ pub(crate) struct Live {
     state: Mutex<State>,
     /// Of verbs that have a status of their own.
     status: OnceLock<Status>,
+    /// Draws on the terminal, if the user wants that.
+    tui: Option<Arc<Tui>>,
 }
 
 #[derive(Debug, Default)]
@@ -42,13 +45,14 @@ struct Transfers<'s> {
 }
 
 impl Live {
-    /// Reports to `told` what is reported, and shows it on `dashboard`.
-    pub(crate) fn new(told: Arc<dyn Reporter>, dashboard: Dashboard) -> Self {
+    /// Reports to `told` what is reported, and shows it on `dashboard`, which `tui` draws.
+    pub(crate) fn new(told: Arc<dyn Reporter>, dashboard: Dashboard, tui: Option<Arc<Tui>>) -> Self {
         Self {
             told,
             dashboard,
             state: Mutex::default(),
             status: OnceLock::new(),
+            tui,
         }
     }
 
@@ -62,6 +66,9 @@ impl Live {
     pub(crate) fn begin(&self, transfer: u64) {
         let name = self.state().names.get(&transfer).cloned();
         self.dashboard.begin(transfer, &name.unwrap_or_default());
+        if let Some(tui) = &self.tui {
+            tui.open();
+        }
     }
 
     /// Shows the state of an association.
@@ -125,6 +132,9 @@ impl Reporter for Live {
         }
         if let Some(note) = note(event) {
             self.dashboard.note(note);
+        }
+        if let Some(tui) = &self.tui {
+            tui.on_event(event);
         }
     }
 

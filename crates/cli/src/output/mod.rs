@@ -36,7 +36,7 @@ pub(crate) use units::{bytes_text, printable, rate_text};
 
 use crate::failure::Failure;
 use human::Human;
-pub(crate) use human::reloaded_text;
+pub(crate) use human::{reloaded_text, short_text};
 use json::Json;
 
 /// Reports events.
@@ -49,6 +49,15 @@ pub(crate) trait Reporter: fmt::Debug + Send + Sync {
 
     /// Waits until everything is written, but not longer than `limit`; returns whether everything is.
     fn drained(&self, limit: Duration) -> bool;
+
+    /// Prints nothing until [`Self::release`], because something else draws on the terminal. Waits for the line that is being printed, but
+    /// not longer than `limit`.
+    fn hold(&self, limit: Duration) {
+        let _ = limit;
+    }
+
+    /// Prints what was held.
+    fn release(&self) {}
 
     /// The live view, if there is one; it wants the state of associations, too.
     fn live(&self) -> Option<&Live> {
@@ -70,6 +79,10 @@ pub(crate) struct Output {
     /// Whether standard output is for data, so that results go to standard error.
     #[arg(skip)]
     aside: bool,
+
+    /// Whether the live view draws on the terminal.
+    #[arg(skip)]
+    behind: bool,
 }
 
 /// Output options of verbs that only print; they have no --quiet.
@@ -109,12 +122,22 @@ impl Output {
             json,
             quiet: false,
             aside: false,
+            behind: false,
         }
     }
 
     /// The same options, with results on standard error if `aside`.
     pub(crate) const fn aside(self, aside: bool) -> Self {
         Self { aside, ..self }
+    }
+
+    /// The same options, without progress bars if the live view draws on the terminal.
+    pub(crate) const fn behind(self, behind: bool) -> Self {
+        Self { behind, ..self }
+    }
+
+    pub(crate) const fn is_aside(self) -> bool {
+        self.aside
     }
 
     pub(crate) const fn is_json(self) -> bool {
@@ -129,7 +152,7 @@ impl Output {
         if self.json {
             Arc::new(Json::default())
         } else {
-            Arc::new(Human::new(self.quiet, self.aside))
+            Arc::new(Human::new(self.quiet, self.aside, self.behind))
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `anabranch send`: connects over all given addresses, sends files and folders, and waits for the receiver's confirmation.
 
+use std::io::{self, IsTerminal as _};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -352,6 +353,12 @@ async fn plan(arguments: &SendArguments) -> Result<Plan, Failure> {
     if name.is_some() && paths.len() > 1 {
         return Err(Failure::usage(
             "--name is for one path; leave it out, or send the paths one after the other",
+        ));
+    }
+    let is_typed = paths.iter().any(|path| path == Path::new("-")) && io::stdin().is_terminal();
+    if arguments.dashboard.tui && is_typed {
+        return Err(Failure::usage(
+            "with -, the file is read from the terminal that --tui takes keys from; pipe it in, or leave out one of them",
         ));
     }
     let retries = arguments.retry.is_some();

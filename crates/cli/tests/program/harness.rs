@@ -84,17 +84,10 @@ impl Running {
     pub(crate) fn start_for(deadline: Duration, command: &mut Command) -> Self {
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let (watched, ended) = mpsc::channel();
-        let number = child.id();
-        thread::spawn(move || {
-            if ended.recv_timeout(deadline) == Err(RecvTimeoutError::Timeout) {
-                send_signal(number, "-KILL");
-            }
-        });
         Self {
+            _watched: killed_after(deadline, child.id()),
             child,
             lines: Some(lines),
-            _watched: watched,
         }
     }
 
@@ -192,6 +185,17 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Kills a process after so long, unless the result is dropped before.
+pub(crate) fn killed_after(deadline: Duration, process: u32) -> Sender<()> {
+    let (watched, ended) = mpsc::channel();
+    thread::spawn(move || {
+        if ended.recv_timeout(deadline) == Err(RecvTimeoutError::Timeout) {
+            send_signal(process, "-KILL");
+        }
+    });
+    watched
 }
 
 /// Sends a signal to a process; whether there was one.

@@ -28,9 +28,13 @@ mod slots;
 mod small_link;
 mod stalled_reader;
 #[cfg(target_os = "linux")]
+mod terminal;
+#[cfg(target_os = "linux")]
 mod testbed;
 mod trace;
 mod transfer;
+#[cfg(target_os = "linux")]
+mod tui;
 mod tunnel;
 mod tunnel_quota;
 mod tunnel_reload;
