@@ -264,9 +264,7 @@ impl Verb {
             Self::Genkey | Self::Pubkey | Self::Completions { .. } | Self::Manual { .. } => Output::default(),
         }
     }
-}
 
-impl Verb {
     /// The title of the live view, and where it is, of verbs that have one.
     pub(crate) fn live_view(&self) -> Option<(&'static str, DashboardArguments)> {
         let (title, arguments) = match self {
