@@ -245,14 +245,14 @@ impl Verb {
     pub(crate) fn output(&self) -> Output {
         match self {
             Self::Recv(arguments) => {
-                let output = arguments.output.behind(arguments.dashboard.tui);
+                let output = arguments.output.without_bars(arguments.dashboard.tui);
                 output.aside(arguments.is_to_output())
             }
-            Self::Send(arguments) => arguments.output.behind(arguments.dashboard.tui),
+            Self::Send(arguments) => arguments.output.without_bars(arguments.dashboard.tui),
             Self::Check(arguments) => arguments.output,
             Self::Test(arguments) => arguments.output,
             Self::Tunnel(arguments) => arguments.output(),
-            Self::Demo(arguments) => arguments.output.behind(arguments.dashboard.tui),
+            Self::Demo(arguments) => arguments.output.without_bars(arguments.dashboard.tui),
             Self::Lab(arguments) => arguments.verb.output(),
             #[cfg(target_os = "linux")]
             Self::Testbed(arguments) => arguments.verb.output(),

@@ -63,6 +63,6 @@ pub use parameter::{
     ParameterWriter, Parameters, RawParameter, ReConfigParameter, ReConfigResponse, ReConfigResult,
     StreamIds,
 };
-pub use tlv::UnknownAction;
+pub use tlv::{UnknownAction, parameter_header};
 pub use valid_sack::{SackError, ValidSack};
 pub use writer::{WriteChunk, Writer};

@@ -47,6 +47,18 @@ fn frame<'a, Kind>(reader: &mut Reader<'a>) -> Result<Frame<'a, Kind>, DecodeErr
     Ok(Frame::new(kind, value, &start.rest()[..length], start.at()))
 }
 
+/// The header of an item that has `length` bytes with it.
+fn header(kind: u16, length: usize) -> [u8; HEADER_LEN] {
+    let ([k0, k1], [l0, l1]) = (kind.to_be_bytes(), length_field(length).to_be_bytes());
+    [k0, k1, l0, l1]
+}
+
+/// The header of a parameter with this value.
+#[must_use]
+pub fn parameter_header(kind: u16, value: &[u8]) -> [u8; HEADER_LEN] {
+    header(kind, HEADER_LEN + value.len())
+}
+
 //= rfc4895 3.1-2, 3.1-3, 3.2-2, 3.2-3, 3.3-3, 3.3-4, 4.1-3, 4.1-4
 //= rfc5061 4.2.7-3
 //= rfc9260 3.2.1-1, 3.2.1-2
@@ -61,8 +73,7 @@ pub(crate) fn push(list: &mut Vec<u8>, kind: u16, value: &[&[u8]]) {
         "a frame longer than its length field can say"
     );
     list.resize(padded(list.len()), 0);
-    list.extend_from_slice(&kind.to_be_bytes());
-    list.extend_from_slice(&length_field(length).to_be_bytes());
+    list.extend_from_slice(&header(kind, length));
     value.iter().for_each(|part| list.extend_from_slice(part));
 }
 

@@ -82,7 +82,7 @@ impl TunnelArguments {
                 Output::of(form.is_json())
             }
             Some(TunnelVerb::Init(_) | TunnelVerb::Check { .. }) => Output::default(),
-            None => self.output.behind(self.dashboard.tui),
+            None => self.output.without_bars(self.dashboard.tui),
         }
     }
 }

@@ -31,9 +31,9 @@ pub(super) struct Human {
 }
 
 impl Human {
-    /// With `aside`, results go to standard error; with `behind`, there are no bars, because something else draws on the terminal.
-    pub(super) fn new(quiet: bool, aside: bool, behind: bool) -> Self {
-        let wanted = !quiet && !behind && std::io::stderr().is_terminal();
+    /// With `aside`, results go to standard error.
+    pub(super) fn new(quiet: bool, aside: bool, without_bars: bool) -> Self {
+        let wanted = !quiet && !without_bars && std::io::stderr().is_terminal();
         Self {
             quiet,
             aside,

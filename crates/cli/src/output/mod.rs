@@ -80,9 +80,9 @@ pub(crate) struct Output {
     #[arg(skip)]
     aside: bool,
 
-    /// Whether the live view draws on the terminal.
+    /// Whether there are no progress bars, because the live view draws on the terminal.
     #[arg(skip)]
-    behind: bool,
+    without_bars: bool,
 }
 
 /// Output options of verbs that only print; they have no --quiet.
@@ -122,7 +122,7 @@ impl Output {
             json,
             quiet: false,
             aside: false,
-            behind: false,
+            without_bars: false,
         }
     }
 
@@ -132,8 +132,8 @@ impl Output {
     }
 
     /// The same options, without progress bars if the live view draws on the terminal.
-    pub(crate) const fn behind(self, behind: bool) -> Self {
-        Self { behind, ..self }
+    pub(crate) const fn without_bars(self, without_bars: bool) -> Self {
+        Self { without_bars, ..self }
     }
 
     pub(crate) const fn is_aside(self) -> bool {
@@ -152,7 +152,7 @@ impl Output {
         if self.json {
             Arc::new(Json::default())
         } else {
-            Arc::new(Human::new(self.quiet, self.aside, self.behind))
+            Arc::new(Human::new(self.quiet, self.aside, self.without_bars))
         }
     }
 }

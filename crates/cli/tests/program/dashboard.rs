@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::browser::{Page, chromium};
 use crate::harness::{Receiver, Running, anabranch, file, run};
 use crate::json::check_event;
-use crate::tunnel::{edit, event, init, start_server};
+use crate::tunnel::{edit, event, init, on_free_ports, start_server};
 
 /// The body of an answer with code 200.
 fn get(url: &str, target: &str) -> String {
@@ -247,15 +247,10 @@ fn status_and_metrics_of_a_transfer_are_those_of_its_events() {
 fn status_of_a_tunnel_is_that_of_its_verb() {
     let folder = tempfile::tempdir().unwrap();
     let [server, client] = init(&folder);
-    edit(&server, |text| {
-        text.replace("Listen = 9899", "Listen = 127.0.0.1:0,127.0.0.2:0")
-    });
+    edit(&server, |text| on_free_ports(&text));
     let (mut server, addresses) = start_server(&server);
     edit(&client, |text| {
-        let text = text
-            .replace("127.0.0.1:1080", "127.0.0.1:0")
-            .replace("127.0.0.1:8118", "127.0.0.1:0");
-        let text = text
+        let text = on_free_ports(&text)
             .replace("# Path = eth0", "Path = 127.0.0.3")
             .replace("# Path = wwan0", "Path = 127.0.0.4");
         text.replace("192.0.2.1:9899", &addresses.join(","))

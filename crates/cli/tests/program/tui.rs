@@ -2,7 +2,7 @@
 
 use crate::harness::{Receiver, file, run};
 use crate::terminal::Terminal;
-use crate::tunnel::{edit, event, init, start_server};
+use crate::tunnel::{edit, event, init, on_free_ports, start_server};
 
 /// Ctrl-C, as a terminal without signals of keys gets it.
 const CTRL_C: &str = "\x03";
@@ -12,7 +12,7 @@ const UP: &str = "\x1b[A";
 
 #[test]
 fn demo_shows_its_paths_and_q_ends_it() {
-    let mut terminal = Terminal::start(80, 24, &["demo", "--cut", "--duration", "3s", "--tui"]);
+    let mut terminal = Terminal::start(80, 24, &["demo", "--cut", "--duration", "6s", "--tui"]);
     terminal.wait_for("path 0  works, primary  127.0.0.1:");
     terminal.wait_for("limited by");
     // The run of all paths.
@@ -75,14 +75,10 @@ fn sender_leaves_its_summary() {
 fn tunnel_shows_its_paths_and_where_programs_connect() {
     let folder = tempfile::tempdir().unwrap();
     let [server, client] = init(&folder);
-    edit(&server, |text| {
-        text.replace("Listen = 9899", "Listen = 127.0.0.1:0,127.0.0.2:0")
-    });
+    edit(&server, |text| on_free_ports(&text));
     let (mut server, addresses) = start_server(&server);
     edit(&client, |text| {
-        let text = text.replace("127.0.0.1:1080", "127.0.0.1:0");
-        let text = text.replace("127.0.0.1:8118", "127.0.0.1:0");
-        text.replace("192.0.2.1:9899", &addresses.join(","))
+        on_free_ports(&text).replace("192.0.2.1:9899", &addresses.join(","))
     });
     let mut terminal = Terminal::start(80, 24, &["tunnel", client.to_str().unwrap(), "--tui"]);
     event(&mut server, "tunnel-up");

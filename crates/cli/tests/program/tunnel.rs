@@ -124,16 +124,10 @@ impl Tunnel {
     fn before_the_handshake(allow: &str, change: impl Fn(String) -> String) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let [server, client] = init(&folder);
-        edit(&server, |text| {
-            let text = text.replace("Listen = 9899", "Listen = 127.0.0.1:0,127.0.0.2:0");
-            format!("{text}{allow}\n")
-        });
+        edit(&server, |text| format!("{}{allow}\n", on_free_ports(&text)));
         let (server, addresses) = start_server(&server);
         edit(&client, |text| {
-            let text = text
-                .replace("127.0.0.1:1080", "127.0.0.1:0")
-                .replace("127.0.0.1:8118", "127.0.0.1:0");
-            let text = text
+            let text = on_free_ports(&text)
                 .replace("# Path = eth0", "Path = 127.0.0.3")
                 .replace("# Path = wwan0", "Path = 127.0.0.4");
             change(text.replace("192.0.2.1:9899", &addresses.join(",")))
@@ -186,6 +180,13 @@ pub(crate) fn init(folder: &TempDir) -> [PathBuf; 2] {
 
 pub(crate) fn edit(file: &Path, change: impl FnOnce(String) -> String) {
     fs::write(file, change(fs::read_to_string(file).unwrap())).unwrap();
+}
+
+/// A file of `tunnel init` whose server listens at two addresses, and whose client has its proxies, at ports that are free.
+pub(crate) fn on_free_ports(text: &str) -> String {
+    text.replace("Listen = 9899", "Listen = 127.0.0.1:0,127.0.0.2:0")
+        .replace("127.0.0.1:1080", "127.0.0.1:0")
+        .replace("127.0.0.1:8118", "127.0.0.1:0")
 }
 
 /// The public key of a private one.

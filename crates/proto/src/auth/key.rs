@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 
 use anabranch_wire::chunk::kind as chunk_kind;
 use anabranch_wire::parameter::kind;
-use anabranch_wire::{HmacId, Parameter, ParameterWriter, RawParameter};
+use anabranch_wire::{HmacId, Parameter, ParameterWriter, RawParameter, parameter_header};
 
 use super::Algorithm;
 use crate::config::may_be_authenticated;
@@ -20,13 +20,6 @@ const HEADER_LEN: usize = 4;
 /// Whether chunks of type `kind` change addresses. This is asked for each received chunk, so it compares instead of searching the list.
 pub(crate) const fn changes_addresses(kind: u8) -> bool {
     kind == ADDRESS_CHANGES[0] || kind == ADDRESS_CHANGES[1]
-}
-
-/// The header of a parameter with this value.
-fn header(kind: u16, value: &[u8]) -> [u8; HEADER_LEN] {
-    let length = u16::try_from(HEADER_LEN + value.len()).unwrap_or(u16::MAX);
-    let ([k0, k1], [l0, l1]) = (kind.to_be_bytes(), length.to_be_bytes());
-    [k0, k1, l0, l1]
 }
 
 /// The key vector of one end: its RANDOM, CHUNKS and HMAC-ALGO parameters, in this order and without padding.
@@ -45,11 +38,11 @@ impl KeyVector {
         let ids = Algorithm::OFFERED.map(|algorithm| algorithm.id().0.to_be_bytes());
         let ids = ids.as_flattened();
         let bytes = [
-            &header(kind::RANDOM, random),
+            &parameter_header(kind::RANDOM, random),
             &random[..],
-            &header(kind::CHUNK_LIST, demanded),
+            &parameter_header(kind::CHUNK_LIST, demanded),
             demanded,
-            &header(kind::HMAC_ALGORITHMS, ids),
+            &parameter_header(kind::HMAC_ALGORITHMS, ids),
             ids,
         ];
         let bytes = bytes.concat();

@@ -1,11 +1,9 @@
 //! Words of the live view in a terminal, the same as on the page. What are states and limits called?
 
+use anabranch::PathPreference;
 use anabranch_dashboard::{Limit, PathSample};
 
 use crate::output::rate_text;
-
-/// Cost of a path that is a backup.
-const BACKUP: u8 = 255;
 
 /// `works, primary`
 pub(super) fn state(path: &PathSample) -> String {
@@ -42,7 +40,7 @@ pub(super) const fn limit(limit: Limit) -> &'static str {
 pub(super) fn use_of(path: &PathSample) -> String {
     let cost = match path.cost {
         0 => None,
-        BACKUP => Some("backup".to_owned()),
+        PathPreference::BACKUP => Some("backup".to_owned()),
         cost => Some(format!("cost {cost}")),
     };
     let cap = path
