@@ -56,7 +56,8 @@ pub struct PathFacts {
     /// The lowest id of the paths that share its bottleneck, its own included, as detection has found it (see
     /// [`crate::SharedBottleneck`]); `None` without detection.
     pub bottleneck: Option<PathId>,
-    /// Bytes in flight: sent on this path and neither acknowledged nor declared lost.
+    /// Bytes in flight: sent on this path and neither acknowledged nor declared lost, without those that have arrived but that SACKs have
+    /// no room to report.
     pub in_flight: u64,
     /// Bytes sent on this path and still held in the send buffer: gap-acknowledged chunks count, cumulatively acknowledged
     /// ones do not.

@@ -74,7 +74,7 @@ pub(crate) struct Path {
     pub(crate) ecn: Option<Box<PathEcn>>,
     /// Time of the last DATA sent.
     pub(crate) data_sent_at: Option<Instant>,
-    /// Time of the last acknowledgement of data sent on this path.
+    /// Time of the last acknowledgement of data sent on this path, or of a truncated SACK for such data.
     pub(crate) acked_at: Option<Instant>,
     /// Time of the last packet received on it.
     pub(crate) heard_at: Option<Instant>,

@@ -29,6 +29,7 @@ mod settings;
 mod started;
 mod streams;
 mod unacknowledged;
+mod unreported;
 mod urgent;
 mod window;
 
@@ -46,6 +47,7 @@ pub(crate) use self::held::HoldId;
 pub(crate) use self::partial::Abandoned;
 pub use self::partial::Abandonments;
 pub(crate) use self::scoreboard::{Lost, SackWindow};
+pub(crate) use self::unreported::MaybeTruncated;
 
 use self::buffer::SendBuffer;
 use self::chunk::Chunk;

@@ -10,7 +10,7 @@
 /// the peer. With one path the retransmission comes first and takes the room back at once. With several paths, others would fill it
 /// with new data meanwhile, and a peer that does not renege would have no room for the gap.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PeerWindow {
+pub(crate) struct PeerWindow {
     advertised: u32,
     largest: u32,
 }
@@ -35,10 +35,21 @@ impl PeerWindow {
         self.advertised = self.advertised.min(a_rwnd);
     }
 
+    /// Raises the window to what it was at `earlier`, because the SACKs since then were truncated: a_rwnd leaves out data that they do not
+    /// report, which counts as outstanding.
+    pub(super) fn at_least(&mut self, earlier: Self) {
+        self.advertised = self.advertised.max(earlier.advertised);
+    }
+
     /// Lowers the window by `bytes` of user data that were acknowledged without an a_rwnd.
     pub(super) fn fill(&mut self, bytes: u64) {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.advertised = self.advertised.saturating_sub(bytes);
+    }
+
+    /// Whether `a_rwnd` is no larger than the last one, as if data had arrived since.
+    pub(super) const fn may_shrink_to(&self, a_rwnd: u32) -> bool {
+        a_rwnd <= self.advertised
     }
 
     /// Bytes of user data that may be sent beyond those outstanding.

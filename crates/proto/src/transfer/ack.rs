@@ -71,12 +71,17 @@ impl Transfer {
                 return Err(Violation::Protocol("SACK acknowledges what was never sent"));
             }
         };
+        let truncated = self.may_be_truncated(path, &sack, now);
         let scheduler = &mut *self.policies.stream_scheduler;
         let outcome = self.sender.on_sack(&sack, scheduler, now);
         self.counters.received += 1;
         self.counters.chunks_reneged += u64::from(outcome.reneged);
         // Unless agreed, the flags mean nothing (RFC 9260 §3.3.4).
         let packet_count = sack.packet_count.filter(|_| self.packet_counts);
+        let is_news = outcome.cumulative_advanced || has_news(self.sender.path_acks());
+        if let Some(truncated) = truncated.filter(|_| !is_news) {
+            self.note_unreported(path, truncated, packet_count.unwrap_or(1), now);
+        }
         let effects = self.process_ack(now, path, outcome.cumulative_advanced, packet_count);
         if let Some(scratch) = &mut self.sack_scratch {
             **scratch = [sack.blocks, sack.kept];

@@ -186,8 +186,9 @@ impl Transfer {
         if self.paths.active_count() < 2 || self.window_probe.is_out() {
             return effects;
         }
-        // The SACK describes the receiver at the time when it was sent, at most one round trip ago.
-        let age = self.paths.fact(arrived_on).srtt.unwrap_or_default();
+        // The SACK describes the receiver at the time when it was sent. On its way it did not wait in the queues that data of this side
+        // fills, and what it waited in others is within the patience.
+        let age = self.paths.fact(arrived_on).min_rtt.unwrap_or_default();
         for path in self.paths.ids() {
             if self.is_silent(path, now - age) && self.paths.active_count() > 1 {
                 effects.append(self.suspect(path, now));

@@ -85,7 +85,7 @@ impl Transfer {
     pub(crate) fn note_abandoned(&mut self) {
         for path in self.paths.ids() {
             let facts = self.paths.fact_mut(path);
-            facts.in_flight = self.sender.in_flight(path);
+            facts.in_flight = self.sender.pipe(path);
             facts.queued = self.sender.queued(path);
         }
     }

@@ -30,13 +30,14 @@ impl Transfer {
     fn check_flight(&self, facts: &PathFacts, path: &Path) {
         let told = (facts.in_flight, facts.queued, facts.duplicated_bytes);
         let so = (
-            self.sender.in_flight(facts.id),
+            self.sender.pipe(facts.id),
             self.sender.queued(facts.id),
             path.sending.duplicates.bytes(),
         );
         assert_eq!(told, so, "in flight, held and duplicated on {:?}", facts.id);
         let has_timer = path.sending.t3.expires().is_some();
-        assert!(facts.in_flight == 0 || has_timer, "no T3 on {:?}", facts.id);
+        let is_idle = self.sender.in_flight(facts.id) == 0;
+        assert!(is_idle || has_timer, "no T3 on {:?}", facts.id);
     }
 
     fn check_windows(&self, facts: &PathFacts) {

@@ -7,6 +7,7 @@
 //! | file | mechanism |
 //! |---|---|
 //! | `ack` | what a SACK changes (RFC 9260 §6.2.1) |
+//! | `truncated_sack` | what a SACK shows that has no room for its gap ack blocks |
 //! | `loss` | lost chunks and fast recovery (§7.2.4) |
 //! | `t3` | the retransmission timer (§6.3.3) |
 //! | `forward` | abandoned messages and FORWARD TSN (RFC 3758) |
@@ -52,6 +53,7 @@ mod sendable;
 mod split;
 mod t3;
 mod timers;
+mod truncated_sack;
 mod write;
 mod zero_window;
 
@@ -307,7 +309,7 @@ impl Transfer {
     /// Brings facts and timers of `path` up to date with the sender.
     fn follow_path(&mut self, path: PathId, now: Instant) {
         let (facts, machinery) = self.paths.both_mut(path);
-        facts.in_flight = self.sender.in_flight(path);
+        facts.in_flight = self.sender.pipe(path);
         facts.queued = self.sender.queued(path);
         let oldest = self.sender.earliest_outstanding(path);
         if oldest.is_none() && machinery.sending.active().is_none() {

@@ -80,15 +80,24 @@ impl Transfer {
 
     /// A SACK arrives for the first `cumulative` chunks and for `blocks` above them. Returns how many chunks are sent.
     fn acknowledge(&mut self, cumulative: u32, blocks: &[GapBlock]) -> u32 {
-        let sack = OutboundSack {
+        let sack = self.sack(cumulative, blocks);
+        self.receive(&sack)
+    }
+
+    fn sack<'a>(&self, cumulative: u32, blocks: &'a [GapBlock]) -> OutboundSack<'a> {
+        OutboundSack {
             cumulative: Tsn(self.tag.0.wrapping_add(cumulative).wrapping_sub(1)),
             a_rwnd: 10_000_000,
             packet_count: None,
             blocks,
             duplicates: &[],
-        };
+        }
+    }
+
+    /// This SACK arrives. Returns how many chunks are sent.
+    fn receive(&mut self, sack: &OutboundSack<'_>) -> u32 {
         self.now += Duration::from_millis(1);
-        let packets = deliver(&mut self.endpoint, self.now, peer(2), self.tag, &sack);
+        let packets = deliver(&mut self.endpoint, self.now, peer(2), self.tag, sack);
         self.count_data(&packets)
     }
 
@@ -178,4 +187,69 @@ fn idle_path_halves_its_cwnd_once_per_rto() {
     transfer.send_messages(1);
     assert_eq!(transfer.facts().cwnd, before / 4);
     assert_eq!(transfer.facts().ssthresh, before);
+}
+
+/// A full window whose first chunk was lost and retransmitted, at a receiver whose SACKs have room for one gap ack block; and how many
+/// chunks were acknowledged.
+fn with_truncated_sacks() -> (Transfer, u32) {
+    let (mut transfer, acked) = Transfer::with_full_window(20);
+    for end in [2, 3, 4] {
+        transfer.acknowledge(acked, &[block(2, end)]);
+    }
+    (transfer, acked)
+}
+
+#[test]
+fn truncated_sack_without_news_makes_room_for_a_packet() {
+    let (mut transfer, acked) = with_truncated_sacks();
+    let (before, chunk) = (transfer.facts().in_flight, transfer.chunk());
+    transfer.acknowledge(acked, &[block(2, 4)]);
+    assert_eq!(transfer.facts().in_flight, before - chunk);
+    let sent: Vec<u32> = (0..20)
+        .map(|_| transfer.acknowledge(acked, &[block(2, 4)]))
+        .collect();
+    assert_eq!(sent.last(), Some(&1), "{sent:?}");
+    assert!(transfer.facts().in_flight <= transfer.facts().cwnd + chunk);
+}
+
+#[test]
+fn reported_chunks_take_back_the_room_that_truncated_sacks_made() {
+    let (mut transfer, acked) = with_truncated_sacks();
+    let before = transfer.facts().in_flight;
+    for _ in 0..5 {
+        transfer.acknowledge(acked, &[block(2, 4)]);
+    }
+    // The retransmission has arrived, and five chunks above the block.
+    transfer.acknowledge(acked + 9, &[]);
+    let retransmitted = 1;
+    let outstanding = u64::from(transfer.sent - retransmitted - acked - 9) * transfer.chunk();
+    assert_eq!(transfer.facts().in_flight, outstanding);
+    assert!(outstanding <= before);
+}
+
+#[test]
+fn sack_with_another_cause_than_arrivals_makes_no_room() {
+    let (mut transfer, acked) = with_truncated_sacks();
+    let before = transfer.facts().in_flight;
+    let blocks = [block(2, 4)];
+    let sack = transfer.sack(acked, &blocks);
+    let duplicates = [Tsn(sack.cumulative.0.wrapping_add(2))];
+    let for_duplicates = OutboundSack {
+        duplicates: &duplicates,
+        ..sack
+    };
+    let for_window = OutboundSack {
+        a_rwnd: 11_000_000,
+        ..sack
+    };
+    let shorter = [block(2, 3)];
+    let overtaken = OutboundSack {
+        a_rwnd: 11_000_000,
+        blocks: &shorter,
+        ..sack
+    };
+    for sack in [for_duplicates, for_window, overtaken] {
+        transfer.receive(&sack);
+        assert_eq!(transfer.facts().in_flight, before, "{sack:?}");
+    }
 }

@@ -148,6 +148,7 @@ impl Scoreboard {
             State::InFlight(links) => {
                 self.payload_in_flight -= payload;
                 let member = Member::of(sent);
+                self.flights.reported(member);
                 self.flights.land(&mut self.ring, member, links)
             }
             // The chunk was marked for retransmission but has arrived: it was late, not lost, and need not be sent again.

@@ -124,6 +124,8 @@ struct PathFlight {
     first: List,
     again: List,
     in_flight: u64,
+    /// Bytes in flight that have arrived, but that SACKs have had no room to report.
+    unreported: u64,
     queued: u64,
     /// Chunks lost on the path and not retransmitted yet.
     lost: BTreeSet<UnwrappedTsn>,
@@ -139,6 +141,7 @@ impl PathFlight {
         first: List::EMPTY,
         again: List::EMPTY,
         in_flight: 0,
+        unreported: 0,
         queued: 0,
         lost: BTreeSet::new(),
         last_send_number: SendNumber(0),
@@ -168,6 +171,25 @@ impl Flights {
     /// Chunk bytes in flight on `path`.
     pub(super) fn in_flight(&self, path: PathId) -> u64 {
         self.on(path).in_flight
+    }
+
+    /// Bytes in flight on `path` that have arrived, but that SACKs have had no room to report.
+    pub(super) fn unreported(&self, path: PathId) -> u64 {
+        self.on(path).unreported
+    }
+
+    /// Notes that `bytes` in flight on `path` have arrived that the SACK has no room to report.
+    pub(super) fn add_unreported(&mut self, path: PathId, bytes: u64) {
+        let path = self.on_mut(path);
+        path.unreported = (path.unreported + bytes).min(path.in_flight);
+    }
+
+    /// Notes that a SACK reports this chunk. Retransmissions are below the last gap ack block, so that SACKs have room for them.
+    pub(super) fn reported(&mut self, member: Member) {
+        if member.order == Order::First {
+            let path = self.on_mut(member.path);
+            path.unreported = path.unreported.saturating_sub(member.bytes);
+        }
     }
 
     /// Chunk bytes in the send buffer that were last sent on `path`.
@@ -290,6 +312,7 @@ impl Flights {
     pub(super) fn land(&mut self, ring: &mut Ring, member: Member, links: Links) -> bool {
         let path = self.on_mut(member.path);
         path.in_flight -= member.bytes;
+        path.unreported = path.unreported.min(path.in_flight);
         path.list(member.order).unlink(ring, links)
     }
 

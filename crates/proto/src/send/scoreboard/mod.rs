@@ -191,6 +191,12 @@ impl Scoreboard {
         self.gaps.reported.len()
     }
 
+    /// Whether the gap ack blocks of the last SACK end at the same TSN as `blocks` and are as many.
+    pub(super) fn has_reported(&self, blocks: &IntervalSet) -> bool {
+        let last = self.gaps.reported.last().map(|block| block.end - 1);
+        last == blocks.max() && self.gaps.reported.len() == blocks.range_count()
+    }
+
     /// Makes a duplicate of the chunk `tsn`, which is in flight. Its record stays with the path of its last transmission.
     pub(super) fn duplicate(&mut self, tsn: UnwrappedTsn) -> UserData<'_> {
         let sent = &mut self.ring[tsn];
@@ -333,6 +339,12 @@ impl Scoreboard {
         Some((tsn, self.ring[tsn].sent_at))
     }
 
+    /// The first chunk in flight on `path` of those sent once, and when it was sent.
+    pub(super) fn first_in_flight(&self, path: PathId) -> Option<(UnwrappedTsn, Instant)> {
+        let tsn = self.flights.head(path, Order::First)?;
+        Some((tsn, self.ring[tsn].sent_at))
+    }
+
     /// The highest TSN in flight on `path`; visits all retransmissions in flight there.
     pub(super) fn highest_in_flight(&self, path: PathId) -> Option<UnwrappedTsn> {
         let first = self.flights.backwards(path, Order::First, &self.ring).next();
@@ -383,6 +395,14 @@ impl Scoreboard {
 
     pub(super) fn in_flight(&self, path: PathId) -> u64 {
         self.flights.in_flight(path)
+    }
+
+    pub(super) fn unreported(&self, path: PathId) -> u64 {
+        self.flights.unreported(path)
+    }
+
+    pub(super) fn add_unreported(&mut self, path: PathId, bytes: u64) {
+        self.flights.add_unreported(path, bytes);
     }
 
     pub(super) fn queued(&self, path: PathId) -> u64 {
