@@ -47,6 +47,7 @@ impl Choice {
     pub(super) fn on_action(&mut self, action: Action, numbers: &[u64], shown: Option<u64>) {
         match action {
             Action::End => self.is_ending = true,
+            Action::Suspend => {}
             Action::Keys => self.shows_keys = !self.shows_keys,
             Action::Back if self.shows_keys => self.shows_keys = false,
             Action::Back => self.transfer = None,

@@ -7,6 +7,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 pub(super) enum Action {
     /// End the verb, as Ctrl-C does.
     End,
+    /// Stop the program until its user continues it, as Ctrl-Z does without the view.
+    Suspend,
     /// Show the next transfer.
     Next,
     /// Show the transfer before.
@@ -20,8 +22,9 @@ pub(super) enum Action {
 }
 
 /// What users are told.
-pub(super) const KEYS: [(&str, &str); 5] = [
+pub(super) const KEYS: [(&str, &str); 6] = [
     ("q, Ctrl-C", "end"),
+    ("Ctrl-Z", "stop until `fg`"),
     ("↓ Tab, ↑", "next transfer, the one before"),
     ("Esc", "newest transfer"),
     ("t", "time that is drawn: 1 minute, 10 minutes, all"),
@@ -36,6 +39,7 @@ pub(super) fn action(key: KeyEvent) -> Option<Action> {
     let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
     match key.code {
         KeyCode::Char('c') if key.modifiers == KeyModifiers::CONTROL => Some(Action::End),
+        KeyCode::Char('z') if key.modifiers == KeyModifiers::CONTROL => Some(Action::Suspend),
         KeyCode::Char('q') if is_plain => Some(Action::End),
         KeyCode::Char('t') if is_plain => Some(Action::Span),
         KeyCode::Char('?') if is_plain => Some(Action::Keys),
@@ -68,6 +72,10 @@ mod tests {
     fn modifiers_are_those_of_the_key() {
         let with = |code, modifiers| action(KeyEvent::new(code, modifiers));
         assert_eq!(with(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Action::End));
+        assert_eq!(
+            with(KeyCode::Char('z'), KeyModifiers::CONTROL),
+            Some(Action::Suspend)
+        );
         assert_eq!(with(KeyCode::Char('q'), KeyModifiers::ALT), None);
         assert_eq!(
             with(KeyCode::BackTab, KeyModifiers::SHIFT),

@@ -5,6 +5,7 @@ use std::panic;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use nix::sys::signal::{Signal, raise};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
@@ -40,6 +41,14 @@ impl Screen {
             give_back();
         }
         opened.map(Self)
+    }
+
+    /// Gives the terminal back, stops the program, and takes the terminal again when its user continues it.
+    pub(super) fn suspend(self) -> io::Result<Self> {
+        drop(self);
+        // This thread does not go on before the program is continued; where no shell could do that, it does not stop.
+        raise(Signal::SIGTSTP)?;
+        Self::open()
     }
 
     /// Draws; whether the terminal is still there and taken.

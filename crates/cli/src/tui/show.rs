@@ -68,6 +68,12 @@ fn run(tui: &Tui, mut input: Input, mut screen: Screen) {
             for action in &actions {
                 on_action(&mut choice, *action, &scene.view);
             }
+            if actions.contains(&Action::Suspend) {
+                let Ok(again) = screen.suspend() else {
+                    return;
+                };
+                screen = again;
+            }
             if !actions.is_empty() || drawn.elapsed() >= LEAST {
                 break;
             }

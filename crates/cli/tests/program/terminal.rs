@@ -47,6 +47,15 @@ pub(crate) struct Ended {
 impl Terminal {
     /// Starts the program in a terminal of so many columns and rows.
     pub(crate) fn start(columns: u16, rows: u16, arguments: &[&str]) -> Self {
+        Self::start_words(columns, rows, &[&[PROGRAM], arguments].concat())
+    }
+
+    /// Starts a shell in a terminal of 80 columns and 24 rows, which runs `script` with job control.
+    pub(crate) fn start_shell(script: &str) -> Self {
+        Self::start_words(80, 24, &["bash", "-mc", script])
+    }
+
+    fn start_words(columns: u16, rows: u16, words: &[&str]) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
         let user = openpt(flags).unwrap();
         grantpt(&user).unwrap();
@@ -55,8 +64,8 @@ impl Terminal {
         let program = File::from(ioctl_tiocgptpeer(&user, flags).unwrap());
         let end = || Stdio::from(program.try_clone().unwrap());
         let child = Command::new("setsid")
-            .args(["--ctty", "env", "--default-signal=HUP", PROGRAM])
-            .args(arguments)
+            .args(["--ctty", "env", "--default-signal=HUP"])
+            .args(words)
             .env("XDG_CONFIG_HOME", CONFIGURATION)
             .env("TERM", "xterm-256color")
             .env_remove("NO_COLOR")
@@ -81,12 +90,22 @@ impl Terminal {
         self.wait_until(&format!("{text:?} to be shown"), |shown| shown.contains(text));
     }
 
+    /// Waits for a text on the normal screen.
+    pub(crate) fn wait_for_shell(&mut self, text: &str) {
+        self.wait(&format!("{text:?} to be printed"), |screen| {
+            !screen.alternate_screen() && screen.contents().contains(text)
+        });
+    }
+
     /// Waits until what is on the alternate screen is as `is_so` says.
     pub(crate) fn wait_until(&mut self, what: &str, is_so: impl Fn(&str) -> bool) {
-        let is_shown = |parser: &vt100::Parser| {
-            let screen = parser.screen();
+        self.wait(what, |screen| {
             screen.alternate_screen() && is_so(&screen.contents())
-        };
+        });
+    }
+
+    fn wait(&mut self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) {
+        let is_shown = |parser: &vt100::Parser| is_so(parser.screen());
         while !is_shown(&self.parser) {
             match self.output.recv_timeout(LOOK) {
                 Ok(bytes) => self.parser.process(&bytes),

@@ -1,11 +1,14 @@
 //! Tests of the live view in a terminal: what it shows, what its keys do, and how it leaves the terminal.
 
-use crate::harness::{Receiver, file, run};
+use crate::harness::{PROGRAM, Receiver, file, run};
 use crate::terminal::Terminal;
 use crate::tunnel::{edit, event, init, on_free_ports, start_server};
 
 /// Ctrl-C, as a terminal without signals of keys gets it.
 const CTRL_C: &str = "\x03";
+
+/// Ctrl-Z, in the same way.
+const CTRL_Z: &str = "\x1a";
 
 /// The key `↑`.
 const UP: &str = "\x1b[A";
@@ -133,6 +136,27 @@ fn signals_give_the_terminal_back() {
             "{signal}"
         );
     }
+}
+
+#[test]
+fn ctrl_z_stops_the_program_until_the_shell_continues_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let inbox = folder.path().to_str().unwrap();
+    // The shell goes on when the program has stopped, and says so on the normal screen.
+    let script = format!(
+        "'{PROGRAM}' recv --listen 127.0.0.1:0 --tui '{inbox}'; stty -a; read -r -p 'continue? ' _; fg > /dev/null"
+    );
+    let mut terminal = Terminal::start_shell(&script);
+    terminal.wait_for("no association yet");
+    terminal.press(CTRL_Z);
+    terminal.wait_for_shell("continue? ");
+    terminal.press("\n");
+    terminal.wait_for("no association yet");
+    terminal.press("q");
+    let ended = terminal.end();
+    assert_eq!((ended.code, ended.is_terminal_restored), (Some(130), true));
+    let modes = ended.text.split("continue? ").next().unwrap();
+    assert!(modes.contains(" icanon ") && modes.contains(" echo "), "{modes}");
 }
 
 #[test]
