@@ -28,7 +28,7 @@ impl Sender {
         (!is_overtaken && is_awaited && is_for_arrivals).then_some(MaybeTruncated(self.window))
     }
 
-    /// Notes that `bytes` in flight on `path` have arrived that a SACK without news had no room to report.
+    /// Notes that `bytes` in flight on `path` have arrived that a SACK had no room to report. It acknowledged nothing new.
     pub(crate) fn arrived_unreported(&mut self, path: PathId, bytes: u64, before: MaybeTruncated) {
         self.scoreboard.add_unreported(path, bytes);
         self.window.at_least(before.0);
