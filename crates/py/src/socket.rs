@@ -1,11 +1,12 @@
 //! Sockets for asyncio. How does an event loop of Python wait for an endpoint and its associations?
 //!
-//! The library runs on a tokio runtime of its own; pyo3-async-runtimes settles the event loop's futures. A cancelled task drops the
-//! future of the library, which loses nothing.
+//! The library runs on a tokio runtime of its own; pyo3-async-runtimes settles the event loop's futures. A task may be cancelled when the
+//! library has answered already. So futures only tell that something has arrived, and Python fetches it by a call that does not wait.
 
 use std::net::{AddrParseError, SocketAddr};
 use std::num::NonZeroU64;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch::{
@@ -16,16 +17,26 @@ use pyo3::exceptions::{PyConnectionError, PyOSError, PyTimeoutError, PyValueErro
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3_async_runtimes::tokio::future_into_py;
+use tokio::sync::Mutex;
 
 use crate::scheduler::name_of;
 
 /// An endpoint: local sockets, and who is trusted.
 #[pyclass(frozen, module = "anabranch._native")]
-pub(crate) struct NativeEndpoint(Endpoint);
+pub(crate) struct NativeEndpoint {
+    endpoint: Endpoint,
+    accepted: Arrived<Association>,
+}
 
 /// An association between two hosts.
 #[pyclass(frozen, module = "anabranch._native")]
-pub(crate) struct NativeAssociation(Association);
+pub(crate) struct NativeAssociation {
+    association: Association,
+    received: Arrived<ReceivedMessage>,
+}
+
+/// What has arrived for Python and was not fetched yet: at most one, and the others stay in the library.
+struct Arrived<T>(Arc<Mutex<Option<T>>>);
 
 /// A message that was received.
 #[pyclass(frozen, get_all, module = "anabranch", name = "Message")]
@@ -116,21 +127,65 @@ pub(crate) fn bind<'py>(
     future_into_py(py, async move {
         let bound = builder.bind().await;
         bound
-            .map(NativeEndpoint)
+            .map(NativeEndpoint::new)
             .map_err(|error: BindError| PyOSError::new_err(error.to_string()))
     })
+}
+
+impl<T> Arrived<T> {
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// Waits for `next` if nothing is here. Returns whether there is something to fetch; without an error that is false at the end only.
+    async fn wait<E>(self, next: impl Future<Output = Result<Option<T>, E>>) -> Result<bool, E> {
+        let mut place = self.0.lock().await;
+        if place.is_none() {
+            *place = next.await?;
+        }
+        Ok(place.is_some())
+    }
+
+    /// Fetches what is here. While a task waits, there is nothing.
+    fn fetch(&self) -> Option<T> {
+        self.0.try_lock().ok()?.take()
+    }
+}
+
+impl<T> Clone for Arrived<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl NativeEndpoint {
+    fn new(endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
+            accepted: Arrived::new(),
+        }
+    }
+}
+
+impl NativeAssociation {
+    fn new(association: Association) -> Self {
+        Self {
+            association,
+            received: Arrived::new(),
+        }
+    }
 }
 
 #[pymethods]
 impl NativeEndpoint {
     #[getter]
     fn addresses(&self) -> Vec<String> {
-        let addresses = self.0.local_addrs();
+        let addresses = self.endpoint.local_addrs();
         addresses.iter().map(SocketAddr::to_string).collect()
     }
 
     fn connect<'py>(&self, py: Python<'py>, peer: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
-        let endpoint = self.0.clone();
+        let endpoint = self.endpoint.clone();
         future_into_py(py, async move {
             let mut addresses = Vec::new();
             for name in &peer {
@@ -138,25 +193,30 @@ impl NativeEndpoint {
                 addresses.extend(found.map_err(|error| PyOSError::new_err(format!("{name}: {error}")))?);
             }
             let connected = endpoint.connect(&addresses[..]).await;
-            connected.map(NativeAssociation).map_err(|error| match error {
-                ConnectError::NoAnswer => PyTimeoutError::new_err(error.to_string()),
-                ConnectError::Config(_) => PyValueError::new_err(error.to_string()),
-                _ => PyConnectionError::new_err(error.to_string()),
-            })
+            connected
+                .map(NativeAssociation::new)
+                .map_err(|error| match error {
+                    ConnectError::NoAnswer => PyTimeoutError::new_err(error.to_string()),
+                    ConnectError::Config(_) => PyValueError::new_err(error.to_string()),
+                    _ => PyConnectionError::new_err(error.to_string()),
+                })
         })
     }
 
-    /// The next association; `None` when the endpoint is closed.
-    fn accept<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let endpoint = self.0.clone();
-        future_into_py(
-            py,
-            async move { Ok(endpoint.accept().await.map(NativeAssociation)) },
-        )
+    /// Waits for an association to fetch; false when the endpoint is closed.
+    fn wait<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (endpoint, accepted) = (self.endpoint.clone(), self.accepted.clone());
+        let next = async move { Ok::<_, PyErr>(endpoint.accept().await) };
+        future_into_py(py, accepted.wait(next))
+    }
+
+    /// The association that was waited for; `None` if another task has fetched it.
+    fn fetch(&self) -> Option<NativeAssociation> {
+        self.accepted.fetch().map(NativeAssociation::new)
     }
 
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let endpoint = self.0.clone();
+        let endpoint = self.endpoint.clone();
         future_into_py(py, async move {
             endpoint.close().await;
             Ok(())
@@ -175,7 +235,7 @@ impl NativeAssociation {
         ppid: u32,
         unordered: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let association = self.0.clone();
+        let association = self.association.clone();
         let message = Message {
             ppid: Ppid(ppid),
             unordered,
@@ -193,28 +253,32 @@ impl NativeAssociation {
         })
     }
 
-    /// The next message; `None` after the last one.
-    fn recv<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let association = self.0.clone();
-        future_into_py(py, async move {
-            let received = association.recv().await.map_err(failed)?;
-            Ok(received.map(|message| Python::attach(|py| MessageOfPeer::of(py, &message))))
-        })
+    /// Waits for a message to fetch; false after the last one.
+    fn wait<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (association, received) = (self.association.clone(), self.received.clone());
+        let next = async move { association.recv().await.map_err(failed) };
+        future_into_py(py, received.wait(next))
+    }
+
+    /// The message that was waited for; `None` if another task has fetched it.
+    fn fetch(&self, py: Python<'_>) -> Option<MessageOfPeer> {
+        let message = self.received.fetch()?;
+        Some(MessageOfPeer::of(py, &message))
     }
 
     /// Waits until everything that was sent has arrived.
     fn flushed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let association = self.0.clone();
+        let association = self.association.clone();
         future_into_py(py, async move { association.flushed().await.map_err(failed) })
     }
 
     fn shutdown<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let association = self.0.clone();
+        let association = self.association.clone();
         future_into_py(py, async move { association.shutdown().await.map_err(failed) })
     }
 
     fn abort(&self, reason: &str) {
-        self.0.abort(reason);
+        self.association.abort(reason);
     }
 
     fn set_path_preference(&self, local: &str, cost: u8, limit: Option<u64>) -> PyResult<()> {
@@ -226,24 +290,24 @@ impl NativeAssociation {
             limit: limit.transpose()?,
         };
         let local = local.parse().map_err(refused)?;
-        self.0.set_path_preference(local, preference);
+        self.association.set_path_preference(local, preference);
         Ok(())
     }
 
     #[getter]
     fn is_closed(&self) -> bool {
-        self.0.is_closed()
+        self.association.is_closed()
     }
 
     #[getter]
     fn peer_key(&self) -> Option<String> {
-        let peer = self.0.peer_identity()?;
+        let peer = self.association.peer_identity()?;
         peer.public_key().map(|key| key.to_string())
     }
 
     #[getter]
     fn paths(&self) -> Vec<PathStatus> {
-        let statistics = self.0.statistics();
+        let statistics = self.association.statistics();
         statistics.paths.iter().map(PathStatus::of).collect()
     }
 }

@@ -119,6 +119,41 @@ def test_cancelled_task_loses_no_message():
     run(work())
 
 
+def test_message_that_arrives_as_a_task_is_cancelled_is_not_lost():
+    async def work():
+        async with ab.listen(HERE, insecure=True) as listener:
+            async with ab.connect(listener.addresses, local=THERE, insecure=True) as client:
+                server = await listener.accept()
+                for number in range(300):
+                    task = asyncio.create_task(server.recv())
+                    await asyncio.sleep(0)
+                    await client.send(b"%d" % number)
+                    for _ in range(number % 8):
+                        await asyncio.sleep(0)
+                    task.cancel()
+                    try:
+                        message = await task
+                    except asyncio.CancelledError:
+                        message = await server.recv()
+                    assert message.payload == b"%d" % number
+
+    run(work())
+
+
+def test_tasks_that_receive_together_share_the_messages():
+    async def work():
+        async with ab.listen(HERE, insecure=True) as listener:
+            async with ab.connect(listener.addresses, local=THERE, insecure=True) as client:
+                server = await listener.accept()
+                tasks = [asyncio.create_task(server.recv()) for _ in range(20)]
+                for number in range(20):
+                    await client.send(b"%d" % number)
+                messages = await asyncio.gather(*tasks)
+                assert sorted(int(message.payload) for message in messages) == list(range(20))
+
+    run(work())
+
+
 def test_error_in_the_block_aborts():
     async def work():
         async with ab.listen(HERE, insecure=True) as listener:

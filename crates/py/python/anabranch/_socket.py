@@ -109,7 +109,11 @@ class Association:
         ConnectionError
             The association was aborted or failed.
         """
-        return await self._native.recv()
+        while await self._native.wait():
+            message = self._native.fetch()
+            if message is not None:
+                return message
+        return None
 
     def __aiter__(self) -> AsyncIterator[Message]:
         return self
@@ -205,8 +209,11 @@ class Listener:
 
     async def accept(self) -> Association | None:
         """Wait for the next association; ``None`` when the listener is closed."""
-        native = await self._native.accept()
-        return None if native is None else Association(native)
+        while await self._native.wait():
+            native = self._native.fetch()
+            if native is not None:
+                return Association(native)
+        return None
 
     def __aiter__(self) -> AsyncIterator[Association]:
         return self
