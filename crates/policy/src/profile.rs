@@ -134,7 +134,7 @@ impl PolicyRecipe {
             path_mtu: PathMtuChoice::Search(MtuSearchParameters::DEFAULT),
             oversize: OversizeChoice::Split(NoParameters),
             nr_sack: NrSackChoice::Off(NoParameters),
-            gap_limit: GapLimitChoice::Mtu(NoParameters),
+            gap_limit: GapLimitChoice::Recent(NoParameters),
             sack_window: SackWindowChoice::Unlimited(NoParameters),
             sack_handling: SackHandlingChoice::Indexed(NoParameters),
             recovery: RecoveryChoice::Proportional(NoParameters),

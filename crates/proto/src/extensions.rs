@@ -2,7 +2,9 @@
 
 use alloc::vec::Vec;
 
-use anabranch_policy::catalog::{InterleavingChoice, NrSackChoice, OversizeChoice};
+use anabranch_policy::catalog::{
+    GapLimitChoice, InterleavingChoice, NrSackChoice, OversizeChoice, SackWindowChoice,
+};
 use anabranch_wire::chunk::kind;
 
 use crate::config::{AssociationConfig, PacketCounts};
@@ -10,6 +12,10 @@ use crate::config::{AssociationConfig, PacketCounts};
 /// Entry of Supported Extensions for packet counts in the flags of SACKs. RFC 9260 §3.2 reserves this type for extensions
 /// of the type field, so no chunk has it, and a peer that lists it means packet counts.
 pub(crate) const PACKET_COUNTS: u8 = 191;
+
+/// Entry of Supported Extensions for SACKs that report a selection of the received TSNs. A peer that lists it never reneges, and a TSN
+/// that one of its SACKs has reported stays acknowledged. This type is reserved as [`PACKET_COUNTS`] is.
+pub(crate) const SELECTED_GAPS: u8 = 127;
 
 /// The extensions that both ends of an association support.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -27,9 +33,12 @@ impl Extensions {
         let parts = matches!(config.policies.oversize, OversizeChoice::Split(_));
         let nr_sack = !matches!(config.policies.nr_sack, NrSackChoice::Off(_));
         let negotiates_counts = config.counts_packets() && config.packet_counts == PacketCounts::Negotiated;
+        let selects_gaps = matches!(config.policies.gap_limit, GapLimitChoice::Recent(_))
+            && matches!(config.policies.sack_window, SackWindowChoice::Unlimited(_));
         Self {
             ours: ChunkKinds::default()
                 .with(PACKET_COUNTS, negotiates_counts)
+                .with(SELECTED_GAPS, selects_gaps)
                 .with(kind::AUTH, config.offers_authentication())
                 .with(kind::I_DATA, interleaving)
                 .with(kind::NR_SACK, nr_sack)
@@ -95,10 +104,11 @@ pub(crate) struct ChunkKinds(u16);
 
 impl ChunkKinds {
     /// The types that have a bit, in ascending order.
-    const ALL: [u8; 10] = [
+    const ALL: [u8; 11] = [
         kind::AUTH,
         kind::NR_SACK,
         kind::I_DATA,
+        SELECTED_GAPS,
         kind::ASCONF_ACK,
         kind::RE_CONFIG,
         kind::PART,
@@ -121,6 +131,7 @@ impl ChunkKinds {
             kind::ASCONF => 1 << 7,
             kind::I_FORWARD_TSN => 1 << 8,
             kind::RE_CONFIG => 1 << 9,
+            SELECTED_GAPS => 1 << 10,
             _ => 0,
         }
     }

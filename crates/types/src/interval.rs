@@ -131,11 +131,61 @@ impl IntervalSet {
     pub fn assign_ascending(&mut self, ranges: impl Iterator<Item = Range<u64>>) {
         self.ranges.clear();
         self.ranges.extend(ranges);
+        self.debug_check();
+    }
+
+    fn debug_check(&self) {
         debug_assert!(
             self.ranges.iter().all(|range| !range.is_empty())
                 && self.ranges.is_sorted_by(|before, after| before.end < after.start),
             "ranges in another form"
         );
+    }
+
+    /// The set of these ranges, which must ascend, not be empty, and neither overlap nor touch; the allocation is kept.
+    #[must_use]
+    pub fn from_ascending(ranges: Vec<Range<u64>>) -> Self {
+        let set = Self { ranges };
+        set.debug_check();
+        set
+    }
+
+    /// The ranges in ascending order, with the allocation.
+    #[must_use]
+    pub fn into_ranges(self) -> Vec<Range<u64>> {
+        self.ranges
+    }
+
+    /// The parts of `range` that are not in the set: a binary search and one step for each range of the set in it.
+    pub fn missing_in(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
+        let known = &self.ranges[self.first_ending_after(range.start)..];
+        let inside = known.iter().take_while(move |known| known.start < range.end);
+        // Each range of the set ends one part; the end of `range` ends the last one.
+        let ends = inside.cloned().chain(core::iter::once(range.end..range.end));
+        let parts = ends.scan(range.start, |from, known| {
+            let part = *from..known.start;
+            *from = known.end;
+            Some(part)
+        });
+        parts.filter(|part| !part.is_empty())
+    }
+
+    /// Adds all numbers of `other`: one merge of the two sorted lists.
+    pub fn unite(&mut self, other: &Self) {
+        let mut united: Vec<Range<u64>> = Vec::with_capacity(self.ranges.len() + other.ranges.len());
+        let (mut own, mut added) = (self.iter().peekable(), other.iter().peekable());
+        while let Some(range) = match (own.peek(), added.peek()) {
+            (Some(first), Some(second)) if second.start < first.start => added.next(),
+            (None, _) => added.next(),
+            _ => own.next(),
+        } {
+            match united.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => united.push(range),
+            }
+        }
+        drop(own);
+        self.ranges = united;
     }
 
     /// Removes all numbers; the allocation is kept.

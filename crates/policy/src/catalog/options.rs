@@ -54,10 +54,12 @@ options! {
 }
 
 options! {
-    /// How many gap ack blocks a SACK may have.
-    GapLimitChoice = "gap-limit", "how many gap ack blocks may a SACK have?";
+    /// Which gap ack blocks a SACK has if there are many.
+    GapLimitChoice = "gap-limit", "which gap ack blocks does a SACK have if there are many?";
     "mtu" => Mtu(NoParameters),
         "as many as fit into the packet, lowest first", "RFC 9260 §6.7";
+    "recent" => Recent(NoParameters),
+        "as many as fit, those of the TSNs that arrived last and the lowest, if the peer supports it", "ours; RFC 2018 §4";
     "fixed" => Fixed(options::GapLimitParameters),
         "at most a fixed number, lowest first", "INET model";
 }

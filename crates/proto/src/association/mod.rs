@@ -33,7 +33,7 @@ use crate::address::Addresses;
 use crate::auth::{ADDRESS_CHANGES, Authentication, KeyVector, RANDOM_LEN};
 use crate::config::{AssociationConfig, PacketCounts};
 use crate::endpoint::cookie::Seal;
-use crate::extensions::{ChunkKinds, Extensions, PACKET_COUNTS};
+use crate::extensions::{ChunkKinds, Extensions, PACKET_COUNTS, SELECTED_GAPS};
 use crate::handshake::Declared;
 use crate::path::{PathChange, PathEvent};
 use crate::reconfig::Reconfig;
@@ -246,6 +246,7 @@ impl Association {
             partial_reliability: self.extensions.partially_reliable(),
             packet_counts: self.config.packet_counts == PacketCounts::Assumed
                 || self.extensions.agreed(PACKET_COUNTS),
+            selected_gaps: self.extensions.agreed(SELECTED_GAPS),
             splits_chunks: self.extensions.agreed(kind::PART),
         });
         if dropped > 0 {

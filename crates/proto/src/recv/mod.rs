@@ -10,6 +10,7 @@ mod delivery;
 mod forward;
 mod parts;
 mod reassembly;
+mod recent;
 mod reconfig;
 mod sack;
 mod tracker;

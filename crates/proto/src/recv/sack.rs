@@ -1,4 +1,5 @@
-//! SACK writer. A SACK reports as many gap ack blocks as fit, from the lowest TSN up (RFC 9260 §6.7).
+//! SACK writer. A SACK reports as many gap ack blocks as fit, from the lowest TSN up (RFC 9260 §6.7). If both ends agree, it also has
+//! those of the TSNs that arrived last (ADR 0200).
 
 use alloc::vec::Vec;
 use core::mem;
@@ -32,6 +33,9 @@ pub(crate) struct SackForm {
     pub(crate) non_renegable: NonRenegable,
     /// Maximum number of gap ack blocks.
     pub(crate) max_blocks: usize,
+    /// Whether it has the blocks of the TSNs that arrived last if not all fit. A sender that did not agree would take those left out
+    /// for reneged.
+    pub(crate) selects: bool,
     /// Maximum offset of reported TSNs from the cumulative TSN (D. Sarnow, "SACK Handling for CMT-SCTP in the
     /// FreeBSD Kernel", HAW Hamburg 2017, §6.2.2).
     pub(crate) reach: u16,
@@ -44,9 +48,10 @@ impl SackForm {
             reports_packet_count: false,
             non_renegable: NonRenegable::Nothing,
             max_blocks: match recipe.gap_limit {
-                GapLimitChoice::Mtu(_) => usize::MAX,
+                GapLimitChoice::Mtu(_) | GapLimitChoice::Recent(_) => usize::MAX,
                 GapLimitChoice::Fixed(limit) => limit.blocks as usize,
             },
+            selects: false,
             reach: match recipe.sack_window {
                 SackWindowChoice::Unlimited(_) | SackWindowChoice::Sliding(_) => u16::MAX,
                 SackWindowChoice::Fixed(window) => u16::try_from(window.tsns).unwrap_or(u16::MAX),
@@ -101,7 +106,11 @@ impl SackWriter {
         let entries = room / OutboundSack::ENTRY_LEN;
         self.blocks.clear();
         let most = form.max_blocks.min(entries.max(1));
-        tracker.add_gap_blocks(form.reach, most, &mut self.blocks);
+        if form.selects && form.non_renegable == NonRenegable::Nothing && tracker.gap_blocks() > most {
+            tracker.add_selected_gap_blocks(form.reach, most, &mut self.blocks);
+        } else {
+            tracker.add_gap_blocks(form.reach, most, &mut self.blocks);
+        }
         if self.blocks.len() > entries {
             return false;
         }

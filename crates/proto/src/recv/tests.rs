@@ -61,6 +61,8 @@ impl AckPolicy for Lazy {
 struct Host {
     receiver: Receiver,
     recipe: PolicyRecipe,
+    /// Whether the peer agreed to selected gap ack blocks.
+    selects: bool,
     now: Instant,
 }
 
@@ -81,6 +83,7 @@ impl Host {
         Self {
             receiver: Receiver::new(config),
             recipe: PolicyRecipe::default(),
+            selects: false,
             now: Instant::ZERO,
         }
     }
@@ -115,6 +118,7 @@ impl Host {
         let mut builder = PacketBuilder::new(&mut buffer, header, packet);
         let form = SackForm {
             reports_packet_count,
+            selects: self.selects,
             ..SackForm::of(&self.recipe)
         };
         if !self.receiver.write_sack(&mut builder, form) {
@@ -619,6 +623,36 @@ fn truncated_sack_keeps_the_lowest_gap_blocks() {
     host.packet(&[message(12, 2, b"x")]);
     assert_eq!(host.sack_within(12 + 12, false), None);
     assert_eq!(host.wanted(), SackWanted::Must, "it is still owed");
+}
+
+#[test]
+fn sack_without_room_for_all_has_the_lowest_and_the_latest_gap_blocks_if_agreed() {
+    let mut host = Host::new();
+    let arrives = |host: &mut Host, tsn: u32| host.packet(&[message(tsn, (tsn - 10) as u16, b"x")]);
+    for count in 1..=60 {
+        arrives(&mut host, 10 + 2 * count);
+    }
+    // Each of these joins two gap ack blocks.
+    arrives(&mut host, 51);
+    arrives(&mut host, 71);
+    host.selects = true;
+    // Room for eight blocks, of which half are those of 128, 130, 51 and 71.
+    assert_eq!(
+        host.sack_within(12 + 16 + 8 * 4, false).unwrap(),
+        "SACK cum=9 rwnd=9938 gaps=3-3,5-5,7-7,9-9,41-43,61-63,119-119,121-121"
+    );
+    arrives(&mut host, 13);
+    assert_eq!(
+        host.sack_within(12 + 16 + 8 * 4, false).unwrap(),
+        "SACK cum=9 rwnd=9937 gaps=3-5,7-7,9-9,11-11,41-43,61-63,121-121",
+        "a recent one that is among the lowest is reported once"
+    );
+    host.selects = false;
+    arrives(&mut host, 91);
+    assert_eq!(
+        host.sack_within(12 + 16 + 4 * 4, false).unwrap(),
+        "SACK cum=9 rwnd=9936 gaps=3-5,7-7,9-9,11-11"
+    );
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! TSN tracker: the received TSNs, as cumulative TSN, ranges above it, and duplicates.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use anabranch_types::{IntervalSet, Tsn, UnwrappedTsn};
 use anabranch_wire::GapBlock;
 
+use super::recent::{REMEMBERED, Recent};
 use crate::on_demand::{Idle, OnDemand};
 
 /// Maximum offset of an accepted TSN from the cumulative TSN, in addition to the size of the buffer in bytes.
@@ -73,12 +75,15 @@ struct Disorder {
     above: IntervalSet,
     /// TSNs received again, for the next SACK.
     duplicates: Vec<Tsn>,
+    /// Those of `above` that arrived last.
+    recent: Recent,
 }
 
 impl Idle for Disorder {
     const IDLE: &'static Self = &Self {
         above: IntervalSet::new(),
         duplicates: Vec::new(),
+        recent: Recent::new(),
     };
 
     fn is_idle(&self) -> bool {
@@ -130,7 +135,9 @@ impl Tracker {
         if tsn == self.cumulative.next() {
             self.advance_to(tsn);
         } else {
-            self.disorder.make_mut().above.insert(tsn.0..tsn.0 + 1);
+            let disorder = self.disorder.make_mut();
+            disorder.above.insert(tsn.0..tsn.0 + 1);
+            disorder.recent.note(tsn.0);
         }
         !at_the_end
     }
@@ -199,6 +206,26 @@ impl Tracker {
         (!self.disorder.above.is_empty()).then(|| self.cumulative.next())
     }
 
+    /// The number of gap ack blocks that a SACK without limits would have.
+    pub(super) fn gap_blocks(&self) -> usize {
+        self.disorder.above.range_count()
+    }
+
+    /// Appends at most `most` gap ack blocks in ascending order: the lowest ones, and above them those of the TSNs that arrived last.
+    pub(super) fn add_selected_gap_blocks(&self, reach: u16, most: usize, blocks: &mut Vec<GapBlock>) {
+        let latest = REMEMBERED.min(most / 2);
+        self.add_gap_blocks(reach, most - latest, blocks);
+        let lowest = blocks.len();
+        let highest = blocks.last().map_or(0, |block| block.end);
+        let Disorder { above, recent, .. } = &*self.disorder;
+        let recent = recent.latest_first().take(latest);
+        let of_recent = recent.filter_map(|tsn| above.range_with(tsn));
+        let block = |range: Range<u64>| self.gap_block(range, reach);
+        blocks.extend(of_recent.filter_map(block).filter(|block| block.start > highest));
+        blocks[lowest..].sort_unstable_by_key(|block| block.start);
+        blocks.dedup();
+    }
+
     /// Appends the gap ack blocks, lowest first, up to the offset `reach` and at most `most` of them.
     pub(super) fn add_gap_blocks(&self, reach: u16, most: usize, blocks: &mut Vec<GapBlock>) {
         let cumulative = self.cumulative.0;
@@ -218,15 +245,18 @@ impl Tracker {
 
     //= rfc9260 3.3.4-2, 3.3.4-3
     fn gap_blocks_within(&self, reach: u16) -> impl Iterator<Item = GapBlock> + '_ {
-        let cumulative = self.cumulative.0;
-        self.disorder.above.iter().map_while(move |range| {
-            let start = u16::try_from(range.start - cumulative).ok();
-            let end = u16::try_from(range.end - 1 - cumulative).unwrap_or(u16::MAX);
-            let start = start.filter(|start| *start <= reach)?;
-            Some(GapBlock {
-                start,
-                end: end.min(reach),
-            })
+        let ranges = self.disorder.above.iter();
+        ranges.map_while(move |range| self.gap_block(range, reach))
+    }
+
+    /// The gap ack block of a range above the cumulative TSN; `None` if it lies beyond the offset `reach`.
+    fn gap_block(&self, range: Range<u64>, reach: u16) -> Option<GapBlock> {
+        let start = u16::try_from(range.start - self.cumulative.0).ok();
+        let end = u16::try_from(range.end - 1 - self.cumulative.0).unwrap_or(u16::MAX);
+        let start = start.filter(|start| *start <= reach)?;
+        Some(GapBlock {
+            start,
+            end: end.min(reach),
         })
     }
 

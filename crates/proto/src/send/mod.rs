@@ -100,6 +100,8 @@ pub(crate) struct SackOutcome {
     pub(crate) freed_bytes: u64,
     /// Chunks that the peer has reneged on.
     pub(crate) reneged: u32,
+    /// Whether the SACK leaves out TSNs that stay acknowledged.
+    pub(crate) retains_unreported: bool,
 }
 
 /// The sender of an association.
@@ -181,6 +183,11 @@ impl Sender {
             self.keyed.remove(*message);
         }
         refused
+    }
+
+    /// Notes whether SACKs report a selection of the received TSNs if not all fit.
+    pub(crate) const fn expect_selected_gaps(&mut self, agreed: bool) {
+        self.scoreboard.expect_selected_gaps(agreed);
     }
 
     //= rfc9260 6.1-1, 6.1-2, 6.1-4, 6.1-5
@@ -417,6 +424,7 @@ impl Sender {
         let outcome = self.settle(sack.cumulative, scheduler);
         SackOutcome {
             reneged,
+            retains_unreported,
             freed_bytes: kept_bytes + outcome.freed_bytes,
             ..outcome
         }

@@ -20,12 +20,10 @@ impl Sender {
         until: Instant,
     ) -> Option<MaybeTruncated> {
         let last = sack.blocks.max()?;
-        // One that was overtaken reports less than the last one.
-        let is_overtaken = !self.scoreboard.has_reported(&sack.blocks);
         let (first, sent_at) = self.scoreboard.first_in_flight(path)?;
         let is_awaited = first.0 > last && sent_at <= until;
         let is_for_arrivals = sack.duplicates == 0 && self.window.may_shrink_to(sack.a_rwnd);
-        (!is_overtaken && is_awaited && is_for_arrivals).then_some(MaybeTruncated(self.window))
+        (is_awaited && is_for_arrivals).then_some(MaybeTruncated(self.window))
     }
 
     /// Notes that `bytes` in flight on `path` have arrived that a SACK had no room to report. It acknowledged nothing new.

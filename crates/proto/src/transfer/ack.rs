@@ -79,7 +79,9 @@ impl Transfer {
         // Unless agreed, the flags mean nothing (RFC 9260 §3.3.4).
         let packet_count = sack.packet_count.filter(|_| self.packet_counts);
         let is_news = outcome.cumulative_advanced || has_news(self.sender.path_acks());
-        if let Some(truncated) = truncated.filter(|_| !is_news) {
+        // One that was overtaken reports less than the last one.
+        let repeats_the_last = !is_news && outcome.reneged == 0 && !outcome.retains_unreported;
+        if let Some(truncated) = truncated.filter(|_| repeats_the_last) {
             self.note_unreported(path, truncated, packet_count.unwrap_or(1), now);
         }
         let effects = self.process_ack(now, path, outcome.cumulative_advanced, packet_count);

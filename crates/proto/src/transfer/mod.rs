@@ -106,6 +106,8 @@ pub(crate) struct Transfer {
     probes_sent: u64,
     /// Whether the flags of SACKs hold the number of packets that they acknowledge.
     packet_counts: bool,
+    /// Whether SACKs report a selection of the received TSNs if not all fit.
+    selected_gaps: bool,
     /// See [`Transfer::splits_chunks`].
     splits_chunks: bool,
     pub(crate) marks: Marks,
@@ -142,6 +144,8 @@ pub(crate) struct Negotiated {
     pub(crate) partial_reliability: bool,
     /// Whether SACKs report how many packets they acknowledge.
     pub(crate) packet_counts: bool,
+    /// Whether SACKs report a selection of the received TSNs if not all fit, so that what was reported stays acknowledged.
+    pub(crate) selected_gaps: bool,
     /// Whether a chunk may be sent in parts (PART).
     pub(crate) splits_chunks: bool,
 }
@@ -183,6 +187,7 @@ impl Transfer {
             secrets,
             probes_sent: 0,
             packet_counts: false,
+            selected_gaps: false,
             splits_chunks: false,
             marks: Marks::default(),
             sack_scratch: None,
@@ -211,15 +216,18 @@ impl Transfer {
             interleaving,
             partial_reliability,
             packet_counts,
+            selected_gaps,
             splits_chunks,
         } = negotiated;
         self.packet_counts = packet_counts;
+        self.selected_gaps = selected_gaps;
         self.splits_chunks = splits_chunks;
         let scheduler = &mut *self.policies.stream_scheduler;
         let refused = self
             .sender
             .negotiated(outbound_streams, peer_window, interleaving, scheduler);
         self.sender.negotiate_reliability(partial_reliability);
+        self.sender.expect_selected_gaps(selected_gaps);
         refused.len() as u64
     }
 

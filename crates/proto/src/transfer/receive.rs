@@ -68,6 +68,7 @@ impl Transfer {
     pub(crate) fn write_sack(&mut self, form: SackForm, path: PathId, packet: &mut PacketBuilder<'_>) {
         let form = SackForm {
             reports_packet_count: self.packet_counts && self.policies.ack.reports_packet_count(),
+            selects: self.selected_gaps,
             ..form
         };
         if self.receiver.write_sack(packet, form) {

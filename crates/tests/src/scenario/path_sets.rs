@@ -81,6 +81,21 @@ fn lost_chunks_of_a_full_path_do_not_go_to_a_slow_one() {
     assert!(waiting.as_bits_per_second() * 2 > elsewhere.as_bits_per_second() * 3);
 }
 
+/// The TSNs of the fast path arrive between those of the slow one, which are on their way for 0.3 s: a thousand gaps. If a SACK has the
+/// lowest of them only, no chunk of the fast path is reported before those of the slow one have arrived, and it times out.
+#[test]
+fn fast_path_is_acknowledged_although_a_slow_one_leaves_more_gaps_than_fit_a_sack() {
+    let queue = QueueConfig::Packets;
+    let paths = [path(50, 2).queue(queue(10)), path(100, 300).queue(queue(2_400))];
+    let mut lowest = PolicyRecipe::recommended();
+    lowest.set("gap-limit", "mtu").unwrap();
+    let [recent, lowest] =
+        [PolicyRecipe::recommended(), lowest].map(|policies| goodput_with(policies, &paths, 6 << 20));
+    println!("{recent}; with the lowest gap ack blocks {lowest}");
+    assert!(recent.as_bits_per_second() * 2 > lowest.as_bits_per_second() * 3);
+    never_slower(&paths, 6 << 20);
+}
+
 /// On the thin path a chunk takes 28 ms, and the packets of the handshake 17 ms. That would fit into the 23 ms of a window.
 #[test]
 fn a_thin_path_on_which_chunks_take_longer_than_the_handshake() {

@@ -26,6 +26,17 @@ fn removing_from_the_middle_splits_a_range() {
 }
 
 #[test]
+fn missing_parts_of_a_range_are_those_between_and_beside_the_known_ones() {
+    let set = IntervalSet::from_ascending(Vec::from([10..12, 15..16, 20..30]));
+    let missing = |range| set.missing_in(range).collect::<IntervalSet>().to_string();
+    assert_eq!(missing(8..25), "8-9 12-14 16-19");
+    assert_eq!(missing(11..14), "12-13");
+    assert_eq!(missing(22..30), "");
+    assert_eq!(missing(28..40), "30-39");
+    assert_eq!(set.into_ranges().len(), 3);
+}
+
+#[test]
 fn random_operations_agree_with_a_set_of_single_numbers() {
     for seed in 0..200 {
         let mut rng = Seed(seed).rng();
@@ -57,6 +68,10 @@ fn random_operations_agree_with_a_set_of_single_numbers() {
             let expected: Vec<u64> = naive.difference(&naive_other).copied().collect();
             assert_eq!(difference, expected, "seed {seed}: {set:?} minus {other:?}");
             assert!((0..120).all(|number| set.contains(number) == naive.contains(&number)));
+            let mut united = set.clone();
+            united.unite(&other);
+            let one_by_one: IntervalSet = set.iter().chain(other.iter()).collect();
+            assert_eq!(united, one_by_one, "seed {seed}: {set:?} and {other:?}");
         }
     }
 }

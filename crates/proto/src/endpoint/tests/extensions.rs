@@ -6,7 +6,7 @@ use anabranch_wire::{Auth, GapBlock, HmacId, OutboundSack, Pad, checksum};
 use super::ends::Ends;
 use super::*;
 use crate::PacketCounts;
-use crate::extensions::PACKET_COUNTS;
+use crate::extensions::{PACKET_COUNTS, SELECTED_GAPS};
 
 /// The parameters of a peer that lists these extensions, with a RANDOM parameter of `random` bytes, if any.
 fn extension_parameters(kinds: &[u8], random: Option<usize>) -> Vec<u8> {
@@ -405,6 +405,36 @@ fn packet_counts_of_a_peer_are_ignored_unless_negotiated() {
             !supported.is_empty(),
             "{answered:?}"
         );
+    }
+}
+
+/// A peer that agreed to selected gap ack blocks never reneges, so a TSN that it leaves out stays acknowledged. One that did not agree is
+/// taken at its word.
+#[test]
+fn tsns_that_a_sack_leaves_out_stay_acknowledged_if_selected_gaps_were_negotiated() {
+    for (supported, reneged) in [(&[][..], 1), (&[SELECTED_GAPS], 0)] {
+        let mut endpoint = endpoint();
+        let tag = accept_peer_with(&mut endpoint, supported);
+        let id = endpoint.associations().map(Association::id).next().expect("one");
+        for _ in 0..8 {
+            let mut association = endpoint.association_mut(id).expect("it lives");
+            association.send(Message::new(StreamId(0), "data")).expect("room");
+            drop(association);
+            poll_packets(&mut endpoint, START);
+        }
+        let report = |blocks| OutboundSack {
+            cumulative: Tsn(tag.0.wrapping_sub(1)),
+            a_rwnd: 100_000,
+            packet_count: None,
+            blocks,
+            duplicates: &[],
+        };
+        let block = |at| GapBlock { start: at, end: at };
+        for blocks in [&[block(2), block(4)][..], &[block(4), block(6)]] {
+            deliver(&mut endpoint, START, peer(2), tag, &report(blocks));
+        }
+        let association = endpoint.association(id).expect("it lives");
+        assert_eq!(association.statistics().chunks_reneged, reneged, "{supported:?}");
     }
 }
 

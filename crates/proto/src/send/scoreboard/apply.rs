@@ -37,6 +37,9 @@ impl Scoreboard {
         let above = cumulative.next().0;
         let end = self.ring.next_tsn().0;
         debug_assert!(above <= end, "acknowledges what was never sent");
+        if self.selected_gaps {
+            return self.apply_selected(cumulative, blocks);
+        }
         let gaps = self.gaps.active_mut();
         let lists = gaps.map(|gaps| (mem::take(&mut gaps.reported), mem::take(&mut gaps.spare)));
         let (mut before, mut after) = lists.unwrap_or_default();
@@ -129,7 +132,7 @@ impl Scoreboard {
 
     /// Ends the measurements of in-order delivery that this SACK completes. A path without newly acknowledged chunks gives no sample,
     /// because retransmissions on other paths completed its order.
-    fn finish_arrivals(&mut self) {
+    pub(super) fn finish_arrivals(&mut self) {
         for (path, arrival) in self.flights.arrivals() {
             if let Some(since) = arrival.finish() {
                 self.path_acks.in_order_since(path, since);

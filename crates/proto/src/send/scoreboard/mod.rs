@@ -19,6 +19,7 @@ mod record;
 mod ring;
 mod scan;
 mod scope;
+mod selected;
 mod walk;
 
 use alloc::vec::Vec;
@@ -48,6 +49,8 @@ pub(super) struct Scoreboard {
     flights: Flights,
     gaps: OnDemand<GapReports>,
     sack_window: SackWindow,
+    /// Whether SACKs report a selection of the received TSNs, see [`selected`].
+    selected_gaps: bool,
     path_acks: PathAcks,
     walks: Walks,
     /// User data of all records.
@@ -93,6 +96,7 @@ impl Scoreboard {
             flights: Flights::new(),
             gaps: OnDemand::IDLE,
             sack_window,
+            selected_gaps: false,
             path_acks: PathAcks::new(),
             walks: Walks::new(handling, walks),
             payload_held: 0,
@@ -189,12 +193,6 @@ impl Scoreboard {
     /// The gap ack blocks of the last SACK.
     pub(super) fn reported_gaps(&self) -> usize {
         self.gaps.reported.len()
-    }
-
-    /// Whether the gap ack blocks of the last SACK end at the same TSN as `blocks` and are as many.
-    pub(super) fn has_reported(&self, blocks: &IntervalSet) -> bool {
-        let last = self.gaps.reported.last().map(|block| block.end - 1);
-        last == blocks.max() && self.gaps.reported.len() == blocks.range_count()
     }
 
     /// Makes a duplicate of the chunk `tsn`, which is in flight. Its record stays with the path of its last transmission.

@@ -76,6 +76,8 @@ struct Fixture {
     cumulative: UnwrappedTsn,
     watermarks: BTreeMap<PathId, Watermarks>,
     reneges: bool,
+    /// The peer reports a selection of the received TSNs, and never reneges.
+    selects: bool,
     /// The peer reports non-renegable TSNs, and may renege on them nonetheless.
     keeps: bool,
     /// Chunks are also declared lost by time.
@@ -101,8 +103,12 @@ impl Fixture {
         };
         let initial = Tsn(u32::MAX - rng.below(200) as u32);
         let first = UnwrappedTsn::first(initial);
+        let selects = rng.chance(1, 3);
+        let mut scoreboard = Scoreboard::new(initial, (handling, walks), sack_window);
+        scoreboard.expect_selected_gaps(selects);
         Self {
-            reneges: rng.chance(1, 2),
+            reneges: !selects && rng.chance(1, 2),
+            selects,
             keeps: rng.chance(1, 2),
             impatient: rng.chance(1, 2),
             sack_window,
@@ -114,7 +120,7 @@ impl Fixture {
             },
             rng,
             now: Instant::ZERO,
-            scoreboard: Scoreboard::new(initial, (handling, walks), sack_window),
+            scoreboard,
             naive: Naive::new(first),
             received: BTreeSet::new(),
             cumulative: first.previous(),
@@ -180,11 +186,18 @@ impl Fixture {
 
     fn apply_sack(&mut self) {
         let packets = 1 + self.rng.below(2) as u8;
-        let blocks: IntervalSet = self.received.iter().map(|tsn| tsn.0..tsn.0 + 1).collect();
+        let rng = &mut self.rng;
+        let is_reported = |_: &&UnwrappedTsn| !self.selects || rng.chance(1, 2);
+        let reported = self.received.iter().filter(is_reported);
+        let blocks: IntervalSet = reported.map(|tsn| tsn.0..tsn.0 + 1).collect();
         let Scope(zones) = self
             .sack_window
             .next(self.cumulative.next().0..self.naive.next.0, &blocks);
-        let heard = |tsn: UnwrappedTsn| zones.iter().any(|zone| zone.contains(&tsn.0));
+        let selects = self.selects;
+        let heard = |tsn: UnwrappedTsn| match selects {
+            true => blocks.contains(tsn.0),
+            false => zones.iter().any(|zone| zone.contains(&tsn.0)),
+        };
         let (expected, reneged) = self
             .naive
             .sack(self.cumulative, Some(&self.received), heard, self.now);
