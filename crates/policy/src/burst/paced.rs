@@ -13,7 +13,8 @@
 //! rate     = that of the congestion control, if it has one; else
 //!            2 · cwnd / srtt below ssthresh, else 1.1 · cwnd / srtt
 //! run      = what that rate makes in srtt / 128, if the congestion control sets it and there are several paths; else 0
-//! capacity = max(10 packets, what the rate makes in 2 ms, 2 · run)
+//! burst    = max(10 packets, 2 · run)
+//! capacity = burst, if there are tokens and srtt > 2 ms; else max(burst, what the rate makes in 2 ms)
 //! on call:   tokens = min(tokens + rate · time passed, capacity)
 //!            tokens ≥ 1 packet, and ≥ run if the last call allowed nothing: tokens may be sent
 //!            else nothing until there are 2 packets' worth, a quarter of the capacity, or a run
@@ -24,6 +25,9 @@
 //! resolution of ordinary timers (1 ms), so a fast path is not throttled by its driver, and they add at most two
 //! milliseconds of queue. There is no limit in packets: it would limit the rate. With an RTT below two milliseconds the
 //! bucket holds more than a cwnd and pacing has no effect, as intended.
+//!
+//! While there are tokens, no timer is late: the window is the limit, or the application. What is saved then would be a burst when a
+//! SACK opens the window at once, as one does that overtakes those of another path. So it is ten packets, not two milliseconds (ADR 0201).
 //!
 //! Why runs: chunks on a path with a long round trip leave gaps among those of faster paths. A packet of 1,500 bytes has
 //! room for some 350 gap ack blocks, and with single packets in turn there are thousands of gaps; then SACKs do not reach
@@ -138,13 +142,18 @@ impl BurstPolicy for Paced {
             }
             _ => 0,
         };
-        let capacity = speed.tokens_in(BURST_TIME);
-        let capacity = capacity.max(SMALLEST_BURST_PACKETS * packet).max(2 * run);
-        let filled = |tokens: u64, at| tokens.saturating_add(speed.tokens_in(now - at)).min(capacity);
+        let burst = (SMALLEST_BURST_PACKETS * packet).max(2 * run);
+        let capacity = speed.tokens_in(BURST_TIME).max(burst);
+        let is_short = path.srtt.is_none_or(|srtt| srtt <= BURST_TIME);
+        let open_capacity = if is_short { capacity } else { burst };
+        let filled = |tokens: u64, at, capacity: u64| {
+            let all = tokens.saturating_add(speed.tokens_in(now - at));
+            all.min(capacity.max(tokens))
+        };
         let (tokens, required) = match *bucket {
-            Bucket::Full => (capacity, packet),
-            Bucket::Open { tokens, at } => (filled(tokens, at), packet),
-            Bucket::Saving { tokens, at } => (filled(tokens, at), packet.max(run)),
+            Bucket::Full => (open_capacity, packet),
+            Bucket::Open { tokens, at } => (filled(tokens, at, open_capacity), packet),
+            Bucket::Saving { tokens, at } => (filled(tokens, at, capacity), packet.max(run)),
         };
         if tokens >= required {
             *bucket = Bucket::Open { tokens, at: now };

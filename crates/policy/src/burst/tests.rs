@@ -86,14 +86,36 @@ fn pacing_in_slow_start_is_twice_as_fast() {
     assert!((390..=410).contains(&sent), "{sent}");
 }
 
-#[test]
-fn pacing_allows_two_milliseconds_of_a_fast_path_at_once() {
-    let mut policy = Paced::new(NoParameters);
+/// A path that is paced at 110 packets in a millisecond.
+fn fast_path() -> PathFacts {
     let mut path = long_path(10_000);
     path.ssthresh = 0;
+    path
+}
+
+#[test]
+fn pacing_allows_two_milliseconds_of_a_fast_path_if_a_timer_is_late() {
+    let mut policy = Paced::new(NoParameters);
+    let path = fast_path();
     policy.add_path(path.id);
-    let packets = policy.allowance(&path, at(0)).bytes / 1_500;
+    let first = policy.allowance(&path, at(0)).bytes;
+    policy.on_sent(path.id, first, at(0));
+    assert_eq!(policy.allowance(&path, at(0)).bytes, 0);
+    let packets = policy.allowance(&path, at(5)).bytes / 1_500;
     assert_eq!(packets, 220, "1.1 · 10,000 · 2 / 100");
+}
+
+#[test]
+fn pacing_allows_ten_packets_at_once_if_the_window_was_the_limit() {
+    let mut policy = Paced::new(NoParameters);
+    let path = fast_path();
+    policy.add_path(path.id);
+    for time in [0, 1, 5, 100] {
+        assert_eq!(policy.allowance(&path, at(time)).bytes, 10 * 1_500, "{time}");
+    }
+    let mut short = fast_path();
+    short.srtt = Some(ms(2));
+    assert_eq!(policy.allowance(&short, at(105)).bytes / 1_500, 11_000);
 }
 
 #[test]
