@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use anabranch_policy::catalog::{
-    GapLimitChoice, InterleavingChoice, NrSackChoice, OversizeChoice, SackHandlingChoice, SackWindowChoice,
+    GapLimitChoice, InterleavingChoice, NrSackChoice, OversizeChoice, SackWindowChoice,
 };
 use anabranch_wire::chunk::kind;
 
@@ -33,10 +33,9 @@ impl Extensions {
         let parts = matches!(config.policies.oversize, OversizeChoice::Split(_));
         let nr_sack = !matches!(config.policies.nr_sack, NrSackChoice::Off(_));
         let negotiates_counts = config.counts_packets() && config.packet_counts == PacketCounts::Negotiated;
-        // The walks and windows of SACK handling take a SACK for complete up to its last block.
+        // A SACK window takes a SACK for complete up to its last block.
         let selects_gaps = matches!(config.policies.gap_limit, GapLimitChoice::Recent(_))
-            && matches!(config.policies.sack_window, SackWindowChoice::Unlimited(_))
-            && matches!(config.policies.sack_handling, SackHandlingChoice::Indexed(_));
+            && matches!(config.policies.sack_window, SackWindowChoice::Unlimited(_));
         Self {
             ours: ChunkKinds::default()
                 .with(PACKET_COUNTS, negotiates_counts)
