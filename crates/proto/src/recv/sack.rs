@@ -106,7 +106,7 @@ impl SackWriter {
         let entries = room / OutboundSack::ENTRY_LEN;
         self.blocks.clear();
         let most = form.max_blocks.min(entries.max(1));
-        if form.selects && form.non_renegable == NonRenegable::Nothing && tracker.gap_blocks() > most {
+        if form.selects && form.non_renegable == NonRenegable::Nothing && tracker.gap_block_count() > most {
             tracker.add_selected_gap_blocks(form.reach, most, &mut self.blocks);
         } else {
             tracker.add_gap_blocks(form.reach, most, &mut self.blocks);

@@ -207,7 +207,7 @@ impl Tracker {
     }
 
     /// The number of gap ack blocks that a SACK without limits would have.
-    pub(super) fn gap_blocks(&self) -> usize {
+    pub(super) fn gap_block_count(&self) -> usize {
         self.disorder.above.range_count()
     }
 

@@ -29,7 +29,8 @@ pub(crate) struct Applied {
 }
 
 impl Scoreboard {
-    /// Applies a SACK: TSNs up to `cumulative` and in `blocks` are acknowledged, and others below the end of the last block are not.
+    /// Applies a SACK: TSNs up to `cumulative` and in `blocks` are acknowledged, and others below the end of the last block are not,
+    /// unless the peer's SACKs may leave some out.
     ///
     /// Cumulatively acknowledged chunks stay in the scoreboard until [`Scoreboard::forget`] removes them, because the path acks
     /// and the policies still refer to them.
