@@ -33,7 +33,7 @@ impl Sender {
         self.line.active().is_some_and(|line| !line.is_empty())
     }
 
-    /// Length of the first skipped chunk, with padding.
+    /// Length of the first skipped chunk that may be sent next, with padding.
     pub(crate) fn passed_over_size(&self) -> Option<usize> {
         let bound = self.streams.bound();
         let first = bound.map_or_else(Place::default, |message| self.line.find_message(message));

@@ -188,9 +188,10 @@ impl Sender {
         self.may_wait_for_part() && !self.streams.has_waiting(stream, id)
     }
 
-    /// Whether all that is in the buffer may wait for parts of messages that have begun, so that no acknowledgement would free any of it. It
-    /// may exceed the buffer, which was made smaller.
+    /// Whether all that is in the buffer may wait for parts of messages that have begun, so that no acknowledgement would free any of it:
+    /// what is queued, and without interleaving also the skipped chunks of other messages. It may exceed the buffer, which was made
+    /// smaller.
     pub(crate) fn may_wait_for_part(&self) -> bool {
-        self.streams.lacks_parts() && !self.has_outstanding() && !self.has_passed_over()
+        self.streams.lacks_parts() && !self.has_outstanding() && self.passed_over_size().is_none()
     }
 }

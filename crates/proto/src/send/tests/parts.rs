@@ -26,6 +26,19 @@ impl Application {
     fn finish(&mut self, id: MessageId, length: usize) -> Result<MessageId, SendError> {
         self.enqueue_part(MessagePart::End(id, part(length)))
     }
+
+    /// Stream and length of the first chunk with `skip` bytes in front of it.
+    fn send_ahead(&mut self, skip: u64) -> (u16, usize) {
+        let ahead = Ahead {
+            path: B,
+            skip,
+            fragment_at: 1_000,
+        };
+        match self.sender.send_ahead(ahead, 1_000, &mut self.scheduler, NOW) {
+            Some(UserData::Data(sent)) => (sent.stream.0, sent.payload.len()),
+            other => panic!("no DATA chunk: {other:?}"),
+        }
+    }
 }
 
 fn part(length: usize) -> Bytes {
@@ -50,21 +63,10 @@ fn next_part_is_sent_although_more_was_skipped_than_the_window() {
     let mut app = Application::new();
     app.enqueue(0, 900).expect("room");
     let id = app.begin(1, 300);
-    let ahead = |skip| Ahead {
-        path: B,
-        skip,
-        fragment_at: 1_000,
-    };
-    app.sender
-        .send_ahead(ahead(1), 1_000, &mut app.scheduler, NOW)
-        .expect("the first part");
+    assert_eq!(app.send_ahead(1), (1, 300));
     app.receive_sack(1, 600);
     app.finish(id, 500).expect("room");
-    let sent = app.sender.send_ahead(ahead(0), 1_000, &mut app.scheduler, NOW);
-    let Some(UserData::Data(sent)) = sent else {
-        panic!("nothing else may be sent");
-    };
-    assert_eq!((sent.stream, sent.payload.len()), (StreamId(1), 500));
+    assert_eq!(app.send_ahead(0), (1, 500), "nothing else may be sent");
 }
 
 #[test]
@@ -102,6 +104,24 @@ fn stream_with_an_unfinished_message_takes_no_other() {
     app.enqueue(0, 100).expect("room");
     let ssns: Vec<u16> = app.send_all().iter().map(|chunk| chunk.ssn.0).collect();
     assert_eq!(ssns, [0, 0, 1]);
+}
+
+/// Skipped chunks wait for the end of a message that was sent ahead of them, and they are in the buffer as well.
+#[test]
+fn part_is_accepted_when_skipped_chunks_wait_for_it() {
+    let mut app = Application::with(SenderConfig {
+        buffer: BufferSize::Fixed(10_000),
+        ..config()
+    });
+    app.enqueue(0, 900).expect("room");
+    let id = app.begin(1, 300);
+    assert_eq!(app.send_ahead(1), (1, 300));
+    app.enqueue(2, 8_800).expect("room");
+    assert_eq!(app.finish(id, 500), Err(SendError::BufferFull));
+    app.receive_sack(1, 60_000);
+    app.finish(id, 500).expect("all else waits for it");
+    assert_eq!(app.send_ahead(0), (1, 500));
+    assert_eq!(app.send_ahead(0), (0, 900));
 }
 
 /// A message that is longer than the send buffer, with a buffer full of messages that wait for its end.
