@@ -198,6 +198,11 @@ bench-sweep: ## time a sweep of 55 simulated runs of 300 s on all cores, without
 bench-python: setup ## compare a sweep on a Dask cluster with threads, and read ten million rows of results into polars
 	@scripts/wheel bench $(ARGS)
 
+.PHONY: bench-tunnel
+bench-tunnel: setup ## compare the tunnel with wireguard-go between two network namespaces, as root on an idle machine (ARGS="--seconds 8 --rounds 3")
+	$(CARGO) build --release --package anabranch-cli
+	scripts/bench-tunnel target/release/anabranch $(ARGS)
+
 .PHONY: bench-testbed
 bench-testbed: ## measure how late packets are on a test bed of more than 200 Mbit/s (as root)
 	$(CARGO) run --release --package anabranch-bench --bin testbed -- $(ARGS)
