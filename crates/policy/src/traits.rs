@@ -339,7 +339,7 @@ pub trait BurstPolicy: Policy {
     }
     /// Number of bytes that may be sent on `path` now, whatever its cwnd.
     fn allowance(&mut self, path: &PathFacts, now: Instant) -> SendAllowance;
-    /// `bytes` were sent on `path`.
+    /// A packet with data was sent on `path`: `bytes` of data chunks and headers, without what is bundled with them.
     fn on_sent(&mut self, path: PathId, bytes: u64, now: Instant) {
         let _ = (path, bytes, now);
     }

@@ -275,7 +275,6 @@ impl Transfer {
         let counters = &mut machinery.counters;
         counters.packets_sent += 1;
         counters.bytes_sent += bytes;
-        self.policies.burst.on_sent(path, bytes, now);
     }
 
     /// Copies the windows of the congestion control into the facts, where the other policies see them.

@@ -6,7 +6,7 @@ use core::mem;
 
 use anabranch_policy::SentPacket;
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
-use anabranch_wire::PacketBuilder;
+use anabranch_wire::{CommonHeader, PacketBuilder};
 
 use super::plan::DataPlan;
 use super::{Effects, Transfer};
@@ -46,6 +46,7 @@ impl Transfer {
         packet: &mut PacketBuilder<'_>,
         now: Instant,
     ) {
+        let before = packet.len();
         self.decay_window_if_idle(path, now);
         self.sender.begin_packet();
         self.sender.set_went_first(data == DataPlan::Urgent);
@@ -81,6 +82,16 @@ impl Transfer {
             DataPlan::Duplicates => self.write_duplicates(path, packet, now),
         }
         self.policies.stream_scheduler.on_packet_end();
+        self.tell_burst(path, packet.len() - before, now);
+    }
+
+    /// Tells the burst policy of a packet with `chunks` bytes of data. Packets without data are not paced, and SACKs beside data do not count
+    /// (RFC 9002 §7.7): those for a fast peer would use up what the small window of this end makes, and its data would never be sent.
+    fn tell_burst(&mut self, path: PathId, chunks: usize, now: Instant) {
+        if chunks > 0 {
+            let bytes = (CommonHeader::LEN + chunks) as u64 + u64::from(self.paths.reserved());
+            self.policies.burst.on_sent(path, bytes, now);
+        }
     }
 
     //= rfc9260 7.2.4-4, 7.2.4-5

@@ -1,7 +1,8 @@
 //! Burst limits. What happens to cwnd when a path was idle for a moment?
 
-use anabranch_policy::{PathFacts, PolicyRecipe};
+use anabranch_policy::{BufferSize, PathFacts, PolicyRecipe};
 use anabranch_sim::app::{Paced, Streams, Workload};
+use anabranch_types::Instant;
 
 use crate::fixture::{Pair, mbit, ms, secs};
 
@@ -72,4 +73,20 @@ fn application_limited_cwnd_does_not_grow_with_pacing() {
     let after = pair.alice().path(0).cwnd;
     println!("{before} bytes, then {after}");
     assert!(before > 300_000 && after <= before);
+}
+
+/// Only data is paced (RFC 9002 §7.7). A receiver of much data sends many SACKs, and the window of its own few messages is small.
+#[test]
+fn small_messages_do_not_wait_behind_sacks_for_their_pacing() {
+    let builder = Pair::one_path(mbit(200), ms(150)).policies(PolicyRecipe::recommended());
+    let buffer = BufferSize::Fixed(16 << 20);
+    let builder = builder.with(|config| (config.send_buffer, config.receive_buffer) = (buffer, buffer));
+    let mut pair = builder.connected();
+    pair.bob().send_forever();
+    let small = Paced::new(5, ms(170), Streams::one(0));
+    pair.alice().start_workload(Workload::Paced(small));
+    pair.run_for(secs(10));
+    let delay = pair.max_stream_delay(0, Instant::ZERO);
+    println!("at most {delay:?}");
+    assert!(delay < ms(160));
 }
