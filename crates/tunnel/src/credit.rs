@@ -6,11 +6,15 @@
 /// Credit of each direction of a new connection, in bytes.
 pub const INITIAL_WINDOW: u64 = 128 << 10;
 
-/// Largest window that a receiver grants: enough for 1 Gbit/s with a round-trip time of 33 ms, because credit is given when half was read.
-pub const LARGEST_WINDOW: u64 = 8 << 20;
+/// Largest window that a receiver grants: as much as the association buffers. Three quarters of it are enough for 1 Gbit/s if credit comes
+/// back within 100 ms.
+pub const LARGEST_WINDOW: u64 = 16 << 20;
 
 /// Bytes that all receive windows of an association may have in total, beyond [`INITIAL_WINDOW`] of each.
 pub const BUDGET: u64 = 128 << 20;
+
+/// Credit is given when this part of the window was read. The sender can always have the rest on its way.
+const GRANT: u64 = 4;
 
 /// A window grows while it is at most this part of what is left of the budget, so that connections that come later find some.
 const SHARE: u64 = 8;
@@ -80,13 +84,13 @@ impl Window {
         self.size - INITIAL_WINDOW
     }
 
-    /// Bytes were read. Returns what to grant now, if it is worth a frame: half of the window. `left` of the budget is not taken by windows.
+    /// Bytes were read. Returns what to grant now, if it is worth a frame: a quarter of the window. `left` of the budget is not taken by windows.
     ///
     /// The window doubles if everything was read: a reader that keeps up cannot have too much credit, and one that does not needs no more.
     pub(crate) fn read(&mut self, bytes: u64, left: u64) -> Option<u32> {
         self.unread = self.unread.saturating_sub(bytes);
         let taken = self.granted + self.unread;
-        if self.size.saturating_sub(taken) < self.size / 2 {
+        if self.size.saturating_sub(taken) < self.size / GRANT {
             return None;
         }
         if self.unread == 0 && self.size < LARGEST_WINDOW && self.size <= left / SHARE {
@@ -107,29 +111,28 @@ mod tests {
         let mut window = Window::initial();
         let mut size = INITIAL_WINDOW;
         while size < LARGEST_WINDOW {
-            let half = size / 2;
-            assert!(window.arrive(half));
-            assert_eq!(window.read(half - 1, BUDGET), None);
-            assert_eq!(window.read(1, BUDGET), Some((half + size) as u32));
+            let part = size / GRANT;
+            assert!(window.arrive(part));
+            assert_eq!(window.read(part - 1, BUDGET), None);
+            assert_eq!(window.read(1, BUDGET), Some((part + size) as u32));
             size *= 2;
             assert_eq!(window.grown(), size - INITIAL_WINDOW);
         }
-        assert!(window.arrive(size / 2));
-        assert_eq!(window.read(size / 2, BUDGET), Some((size / 2) as u32));
+        let part = size / GRANT;
+        assert!(window.arrive(part));
+        assert_eq!(window.read(part, BUDGET), Some(part as u32));
         assert_eq!(window.size, LARGEST_WINDOW);
     }
 
     #[test]
     fn window_stays_small_without_budget_or_with_a_slow_reader() {
         let mut window = Window::initial();
+        let part = INITIAL_WINDOW / GRANT;
         assert!(window.arrive(INITIAL_WINDOW));
-        // Half is read, and half is not.
-        assert_eq!(
-            window.read(INITIAL_WINDOW / 2, BUDGET),
-            Some((INITIAL_WINDOW / 2) as u32)
-        );
+        // A part is read, and the rest is not.
+        assert_eq!(window.read(part, BUDGET), Some(part as u32));
         assert_eq!(window.grown(), 0);
-        assert!(window.arrive(INITIAL_WINDOW / 2));
+        assert!(window.arrive(part));
         assert_eq!(
             window.read(INITIAL_WINDOW, SHARE * INITIAL_WINDOW - 1),
             Some(INITIAL_WINDOW as u32)
