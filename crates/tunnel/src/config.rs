@@ -6,7 +6,7 @@ use crate::datagram::DATAGRAM_STREAMS;
 use crate::frame::{ADAPTATION_LAYER, LONGEST_DATA};
 use crate::relay::STREAMS;
 
-/// Send and receive buffer: two of the largest windows of connections.
+/// Send and receive buffer: the largest window of a connection (`LARGEST_WINDOW`).
 const BUFFER: u64 = 16 << 20;
 
 /// The configuration that both ends of a tunnel have, with `policies` apart from the choices below: streams share by the weights of their

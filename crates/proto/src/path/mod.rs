@@ -44,7 +44,7 @@ pub(crate) use pairing::{MAX_PATHS, pair_addresses, pair_through};
 pub use preference::PathPreference;
 pub(crate) use preference::Preferred;
 pub(crate) use probes::ReachabilityProbes;
-pub(crate) use recovery::{ProportionalRate, Recovery};
+pub(crate) use recovery::{ProportionalRate, Recovery, RecoveryKind};
 pub(crate) use sending::Sending;
 pub(crate) use set::{Arrived, PathSet, Sizes, covers, max_packet};
 use t3::T3;

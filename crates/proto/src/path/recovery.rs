@@ -1,4 +1,4 @@
-//! Fast recovery of a path (RFC 9260 §7.2.4), and its sending rate with Proportional Rate Reduction (PRR).
+//! Recovery of a path after losses (RFC 9260 §7.2.4), and its sending rate with Proportional Rate Reduction (PRR).
 //!
 //! Source: RFC 9937, applied to each path separately.
 //!
@@ -22,13 +22,46 @@
 use anabranch_policy::{PathAck, PathFacts};
 use anabranch_types::UnwrappedTsn;
 
-/// Fast recovery in progress on a path (RFC 9260 §7.2.4).
+/// Recovery in progress on a path: losses up to the exit point are due to one congestion event, for which cwnd was reduced.
 #[derive(Clone, Debug)]
 pub(crate) struct Recovery {
     /// Exit point: recovery ends when this TSN is acknowledged.
     pub(crate) exit: UnwrappedTsn,
-    /// State of PRR; `None` if only cwnd limits the path.
-    pub(crate) rate: Option<ProportionalRate>,
+    pub(crate) kind: RecoveryKind,
+}
+
+/// What began a recovery.
+#[derive(Clone, Debug)]
+pub(crate) enum RecoveryKind {
+    /// Fast recovery (RFC 9260 §7.2.4): lost or marked packets, with the state of PRR, or `None` if only cwnd limits the path.
+    Fast(Option<ProportionalRate>),
+    /// T3 has expired. The path is in slow start.
+    Timeout,
+}
+
+impl Recovery {
+    pub(crate) const fn rate(&self) -> Option<&ProportionalRate> {
+        match &self.kind {
+            RecoveryKind::Fast(rate) => rate.as_ref(),
+            RecoveryKind::Timeout => None,
+        }
+    }
+
+    pub(crate) const fn rate_mut(&mut self) -> Option<&mut ProportionalRate> {
+        match &mut self.kind {
+            RecoveryKind::Fast(rate) => rate.as_mut(),
+            RecoveryKind::Timeout => None,
+        }
+    }
+
+    /// Whether a loss of `tsn` is due to the event for which cwnd was reduced. In fast recovery each loss is (RFC 9260 §7.2.4). After
+    /// a timeout, chunks are sent that were not outstanding then, and they can be lost to other congestion.
+    pub(crate) fn covers(&self, tsn: UnwrappedTsn) -> bool {
+        match self.kind {
+            RecoveryKind::Fast(_) => true,
+            RecoveryKind::Timeout => tsn <= self.exit,
+        }
+    }
 }
 
 /// PRR state of one recovery, in bytes of chunks.

@@ -232,7 +232,7 @@ impl Transfer {
                 .sending
                 .active_mut()
                 .and_then(|sending| sending.recovery.as_mut());
-            if let Some(rate) = recovery.and_then(|recovery| recovery.rate.as_mut()) {
+            if let Some(rate) = recovery.and_then(|recovery| recovery.rate_mut()) {
                 rate.on_ack(ack, facts);
             }
         }

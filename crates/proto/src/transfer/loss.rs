@@ -11,7 +11,7 @@ use anabranch_policy::{LossCause, LossEvent, LostPackets};
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
 use super::{Effects, Transfer};
-use crate::path::{ProportionalRate, Recovery};
+use crate::path::{ProportionalRate, Recovery, RecoveryKind};
 use crate::send::Lost;
 
 impl Transfer {
@@ -52,11 +52,12 @@ impl Transfer {
         if lost.chunks > 0 {
             machinery.counters.rare().fast_retransmits += u64::from(lost.chunks);
         }
-        if machinery.sending.recovery.is_some() {
-            return effects;
-        }
-        machinery.sending.make_mut().retransmission_credit = true;
-        if let Some(highest) = lost.highest {
+        let recovery = machinery.sending.recovery.as_ref();
+        let highest = lost
+            .highest
+            .filter(|tsn| recovery.is_none_or(|recovery| !recovery.covers(*tsn)));
+        if let Some(highest) = highest {
+            machinery.sending.make_mut().retransmission_credit = true;
             self.begin_recovery(path, LossCause::FastRetransmit, (highest, lost.bytes), now);
         }
         effects
@@ -97,7 +98,8 @@ impl Transfer {
             RecoveryChoice::Proportional(_) => Some(ProportionalRate::begin(self.paths.fact(path).in_flight)),
         };
         let sending = self.paths.path_mut(path).sending.make_mut();
-        sending.recovery = Some(Box::new(Recovery { exit, rate }));
+        let kind = RecoveryKind::Fast(rate);
+        sending.recovery = Some(Box::new(Recovery { exit, kind }));
     }
 
     /// Ends fast recovery of a path when all data that was outstanding at its start is acknowledged: by the cumulative TSN, or,
@@ -123,6 +125,19 @@ impl Transfer {
         if passed {
             self.end_recovery(path);
         }
+    }
+
+    /// After T3 has expired: ends fast recovery, because the path returns to slow start, but keeps its exit point. SACKs of what was sent
+    /// before the timeout can report chunks as missing that were retransmitted since. A reduction of the cwnd of one packet would
+    /// set ssthresh to the least, and the path would need minutes to recover (RFC 6582 §4 and RFC 9260 §7.2.4 allow none, either).
+    pub(super) fn begin_recovery_from_timeout(&mut self, path: PathId, highest: Option<UnwrappedTsn>) {
+        let before = self.paths.path(path).sending.recovery.as_ref();
+        let exit = highest.max(before.map(|recovery| recovery.exit));
+        self.end_recovery(path);
+        self.paths.path_mut(path).sending.make_mut().recovery = exit.map(|exit| {
+            let kind = RecoveryKind::Timeout;
+            Box::new(Recovery { exit, kind })
+        });
     }
 
     /// Ends recovery on `path`; no packet may exceed its window any more.

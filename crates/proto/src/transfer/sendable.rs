@@ -143,7 +143,7 @@ fn allot(facts: &mut PathFacts, path: &mut Path, wanted: Wanted, burst: &mut dyn
         return;
     }
     let recovery = sending.recovery.as_ref();
-    let rate = recovery.and_then(|recovery| recovery.rate.as_ref());
+    let rate = recovery.and_then(|recovery| recovery.rate());
     let window = rate.map_or(facts.cwnd, |rate| rate.limit(facts.cwnd));
     let filled = facts.in_flight + facts.duplicated_bytes;
     // A window that is not full takes a whole packet: RFC 9260 §6.1 B lets the flight size grow to cwnd + (PMDCS − 1). Otherwise

@@ -19,7 +19,7 @@ impl Transfer {
             return Effects::default();
         }
         let lost = self.sender.lose_all(path);
-        self.end_recovery(path);
+        self.begin_recovery_from_timeout(path, lost.highest);
         let machinery = self.paths.path_mut(path);
         machinery.rtt.back_off();
         let sending = machinery.sending.make_mut();

@@ -292,7 +292,7 @@ impl Transfer {
             self.tell_sent(path, before, sent, now);
         }
         let recovery = self.paths.path_mut(path).sending.make_mut().recovery.as_mut();
-        if let Some(rate) = recovery.and_then(|recovery| recovery.rate.as_mut()) {
+        if let Some(rate) = recovery.and_then(|recovery| recovery.rate_mut()) {
             rate.on_sent(sent);
         }
     }
