@@ -57,9 +57,36 @@ pub(crate) fn locals(
     from: Option<&Origins>,
     remotes: &[SocketAddr],
 ) -> Result<Vec<SocketAddr>, Failure> {
-    match from {
+    let mut locals = match from {
         Some(origins) => of_origins(origins, remotes),
         None => towards(beside, remotes),
+    }?;
+    arrange(&mut locals, remotes, |remote| source_towards(remote).ok());
+    Ok(locals)
+}
+
+/// Moves local addresses to the places at which paths pair them with `remotes` (ADR 0011): an address that is the `source` of packets to
+/// exactly one of several, to the place of that one. Otherwise packets of a path could leave by one link and its SACKs arrive by another, and
+/// one link lost would end two paths. Each IP version is paired separately.
+fn arrange(
+    locals: &mut [SocketAddr],
+    remotes: &[SocketAddr],
+    source: impl Fn(SocketAddr) -> Option<SocketAddr>,
+) {
+    for is_ipv4 in [true, false] {
+        let of_version = |address: &SocketAddr| address.is_ipv4() == is_ipv4;
+        let places: Vec<usize> = (0..locals.len()).filter(|at| of_version(&locals[*at])).collect();
+        let remotes = remotes.iter().filter(|remote| of_version(remote));
+        let sources: Vec<Option<IpAddr>> = remotes
+            .map(|remote| source(*remote).map(|source| source.ip()))
+            .collect();
+        for (source, place) in sources.iter().zip(&places) {
+            let is_only = sources.len() > 1 && sources.iter().filter(|other| *other == source).count() == 1;
+            let found = places.iter().find(|at| Some(locals[**at].ip()) == *source);
+            if let Some(at) = found.filter(|_| is_only) {
+                locals.swap(*at, *place);
+            }
+        }
     }
 }
 
@@ -285,5 +312,68 @@ fn is_present(address: IpAddr) -> bool {
 impl Following<'_> {
     pub(crate) async fn run(&self, _warn: impl Fn(&str)) -> Infallible {
         pending().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Local addresses in the order that pairs them with `remotes`; `routes` are pairs of a remote address and its source.
+    fn arranged(locals: &[&str], remotes: &[&str], routes: &[(&str, &str)]) -> Vec<String> {
+        let all = |texts: &[&str]| -> Vec<SocketAddr> {
+            texts
+                .iter()
+                .map(|text| SocketAddr::new(text.parse().unwrap(), 0))
+                .collect()
+        };
+        let mut found = all(locals);
+        arrange(&mut found, &all(remotes), |remote| {
+            let route = routes.iter().find(|(to, _)| remote.ip().to_string() == *to);
+            route.map(|(_, source)| SocketAddr::new(source.parse().unwrap(), 0))
+        });
+        found.iter().map(|local| local.ip().to_string()).collect()
+    }
+
+    #[test]
+    fn local_address_is_paired_with_the_remote_that_only_it_reaches() {
+        let remotes = ["10.1.0.2", "10.2.0.2", "10.3.0.2"];
+        let routes = [
+            ("10.1.0.2", "10.1.0.1"),
+            ("10.2.0.2", "10.2.0.1"),
+            ("10.3.0.2", "10.3.0.1"),
+        ];
+        let locals = ["10.3.0.1", "10.1.0.1", "10.2.0.1"];
+        assert_eq!(
+            arranged(&locals, &remotes, &routes),
+            ["10.1.0.1", "10.2.0.1", "10.3.0.1"]
+        );
+        // A network of which this host has no address that was named.
+        let locals = ["10.2.0.1", "192.168.1.7"];
+        assert_eq!(arranged(&locals, &remotes, &routes), ["192.168.1.7", "10.2.0.1"]);
+    }
+
+    #[test]
+    fn order_of_the_user_stays_if_one_link_leads_to_all() {
+        let locals = ["10.2.0.1", "10.1.0.1"];
+        let routes = [("192.0.2.1", "10.1.0.1"), ("192.0.2.2", "10.1.0.1")];
+        assert_eq!(arranged(&locals, &["192.0.2.1", "192.0.2.2"], &routes), locals);
+        assert_eq!(arranged(&locals, &["192.0.2.1", "192.0.2.2"], &[]), locals);
+        // Each local address is paired with the only remote one.
+        assert_eq!(arranged(&locals, &["192.0.2.1"], &routes), locals);
+    }
+
+    #[test]
+    fn each_version_is_arranged_within_its_places() {
+        let locals = ["10.2.0.1", "fd02::1", "10.1.0.1", "fd01::1"];
+        let remotes = ["10.1.0.2", "10.2.0.2", "fd01::2", "fd02::2"];
+        let routes = [
+            ("10.1.0.2", "10.1.0.1"),
+            ("10.2.0.2", "10.2.0.1"),
+            ("fd01::2", "fd01::1"),
+            ("fd02::2", "fd02::1"),
+        ];
+        let expected = ["10.1.0.1", "fd01::1", "10.2.0.1", "fd02::1"];
+        assert_eq!(arranged(&locals, &remotes, &routes), expected);
     }
 }
