@@ -6,9 +6,6 @@ use anabranch_types::Instant;
 
 use crate::options::RtoParameters;
 
-/// The timer granularity of drivers: the clock granularity G of RFC 9260 §6.3.1, as RFC 6298 uses it.
-const GRANULARITY: Nanos = Nanos(1_000_000);
-
 /// A duration in nanoseconds: half as large as [`Duration`], of which each path would need several.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Nanos(u64);
@@ -28,6 +25,8 @@ impl Nanos {
 pub struct RttEstimator {
     /// RTO.Min and RTO.Max.
     limits: [Nanos; 2],
+    /// Least margin over the smoothed round-trip time.
+    margin: Nanos,
     known: Known,
     rto: Nanos,
 }
@@ -57,6 +56,7 @@ impl RttEstimator {
         let initial = Nanos::of(limits.initial);
         Self {
             limits: [limits.min, limits.max].map(Nanos::of),
+            margin: Nanos::of(limits.margin),
             known: Known::Nothing(initial),
             rto: initial,
         }
@@ -74,6 +74,7 @@ impl RttEstimator {
             }
         }
         self.limits = [min, max];
+        self.margin = Nanos::of(limits.margin);
         self.rto = self.rto.max(min).min(max);
     }
 
@@ -155,7 +156,7 @@ impl RttEstimator {
             Known::Samples(measured) => measured,
         };
         // C6, C7; G1, or equal samples would leave no margin for a longer one.
-        let margin = measured.variation.0.saturating_mul(4).max(GRANULARITY.0);
+        let margin = measured.variation.0.saturating_mul(4).max(self.margin.0);
         Nanos(measured.smoothed.0.saturating_add(margin))
             .max(min)
             .min(max)
@@ -178,6 +179,7 @@ mod tests {
             initial: Duration::from_millis(initial),
             min: Duration::from_millis(min),
             max: Duration::from_millis(max),
+            ..RtoParameters::RFC9260
         };
         let mut fresh = RttEstimator::new(limits(1_000, 1_000, 60_000));
         fresh.set_limits(limits(300, 200, 5_000));
@@ -208,6 +210,12 @@ mod tests {
             rtt.on_sample(at(50 * round), at(50 * round + 50));
         }
         assert_eq!(rtt.rto(), Duration::from_millis(51));
+        rtt.set_limits(RtoParameters {
+            margin: Duration::from_millis(200),
+            ..limits
+        });
+        rtt.on_sample(at(5_000), at(5_050));
+        assert_eq!(rtt.rto(), Duration::from_millis(250));
     }
 
     //= rfc9260 6.3.1-1

@@ -20,7 +20,12 @@ pub(crate) fn hasty() -> AssociationConfig {
     policies.set("failover", "potentially-failed").unwrap();
     policies.set("add-ip", "on").unwrap();
     let initial = min;
-    policies.rto = RtoChoice::Rfc9260(RtoParameters { initial, min, max });
+    policies.rto = RtoChoice::Rfc9260(RtoParameters {
+        initial,
+        min,
+        max,
+        ..RtoParameters::RFC9260
+    });
     AssociationConfig {
         max_init_retransmits: 2,
         policies,

@@ -322,7 +322,12 @@ impl SideShape {
             zero_checksum: self.zero_checksum.then_some(ErrorDetection::Dtls),
             authenticated_chunks: self.authenticated.clone(),
             policies: PolicyRecipe {
-                rto: RtoChoice::Rfc9260(RtoParameters { initial, min, max }),
+                rto: RtoChoice::Rfc9260(RtoParameters {
+                    initial,
+                    min,
+                    max,
+                    ..RtoParameters::RFC9260
+                }),
                 ..self.recipe()
             },
             ..AssociationConfig::default()

@@ -405,7 +405,13 @@ impl Settings {
         if min > max || initial > max || initial < min {
             return Err(Errno(libc::EINVAL));
         }
-        self.rto = RtoParameters { initial, min, max };
+        let margin = self.rto.margin;
+        self.rto = RtoParameters {
+            initial,
+            min,
+            max,
+            margin,
+        };
         Ok(())
     }
 }

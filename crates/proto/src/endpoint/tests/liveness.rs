@@ -102,6 +102,7 @@ fn protocol_parameters_change_while_an_association_runs() {
         initial: Duration::from_millis(200),
         min: Duration::from_millis(100),
         max: Duration::from_millis(300),
+        ..wanted.rto
     };
     let mut association_mut = endpoint.association_mut(id).expect("it lives");
     association_mut.set_protocol_parameters(&wanted);
