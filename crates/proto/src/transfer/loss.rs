@@ -127,9 +127,9 @@ impl Transfer {
         }
     }
 
-    /// After T3 has expired: ends fast recovery, because the path returns to slow start, but keeps its exit point. SACKs of what was sent
-    /// before the timeout can report chunks as missing that were retransmitted since. A reduction of the cwnd of one packet would
-    /// set ssthresh to the least, and the path would need minutes to recover (RFC 6582 §4 and RFC 9260 §7.2.4 allow none, either).
+    /// After T3 has expired: ends fast recovery, because the path returns to slow start, and keeps the highest TSN that was outstanding as
+    /// exit point (RFC 6582 §3.2 step 4). SACKs of what was sent before the timeout can report chunks as missing that were
+    /// retransmitted since. If that reduced the cwnd of one packet again, ssthresh would fall to its least for nothing.
     pub(super) fn begin_recovery_from_timeout(&mut self, path: PathId, highest: Option<UnwrappedTsn>) {
         let before = self.paths.path(path).sending.recovery.as_ref();
         let exit = highest.max(before.map(|recovery| recovery.exit));
