@@ -203,6 +203,11 @@ bench-tunnel: setup ## compare the tunnel with wireguard-go between two network 
 	$(CARGO) build --release --package anabranch-cli
 	scripts/bench-tunnel target/release/anabranch $(ARGS)
 
+.PHONY: bench-tunnel-paths
+bench-tunnel-paths: setup ## measure the tunnel over emulated paths and over each alone, as root on an idle machine (ARGS="300Mbit,10ms 80Mbit,30ms")
+	$(CARGO) build --release --package anabranch-cli
+	scripts/bench-tunnel-paths target/release/anabranch $(or $(ARGS),300Mbit,10ms 80Mbit,30ms)
+
 .PHONY: bench-testbed
 bench-testbed: ## measure how late packets are on a test bed of more than 200 Mbit/s (as root)
 	$(CARGO) run --release --package anabranch-bench --bin testbed -- $(ARGS)
