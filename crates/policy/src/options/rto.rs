@@ -45,7 +45,7 @@ impl Default for RtoParameters {
 }
 
 /// The timer granularity of drivers: the clock granularity G of RFC 9260 §6.3.1, as RFC 6298 uses it.
-pub(crate) const GRANULARITY: Duration = Duration::from_millis(1);
+const GRANULARITY: Duration = Duration::from_millis(1);
 
 /// Upper bound of every timeout.
 const LONGEST: Duration = Duration::from_secs(3_600);

@@ -85,8 +85,9 @@ impl Transfer {
         self.tell_burst(path, packet.len() - before, now);
     }
 
-    /// Tells the burst policy of a packet with `chunks` bytes of data. Packets without data are not paced, and SACKs beside data do not count
-    /// (RFC 9002 §7.7): those for a fast peer would use up what the small window of this end makes, and its data would never be sent.
+    /// Tells the burst policy of a packet with `chunks` bytes of data. Packets without data are not paced (RFC 9002 §7.7), and SACKs beside
+    /// data do not count. Those for a fast peer would use up the tokens that the small window of this end makes. Its data would
+    /// then never be sent.
     fn tell_burst(&mut self, path: PathId, chunks: usize, now: Instant) {
         if chunks > 0 {
             let bytes = (CommonHeader::LEN + chunks) as u64 + u64::from(self.paths.reserved());
