@@ -20,15 +20,31 @@ impl Nanos {
     }
 }
 
+/// A limit in microseconds, at most 71 minutes: each path has three.
+#[derive(Clone, Copy, Debug)]
+struct Micros(u32);
+
+impl Micros {
+    fn of(duration: Duration) -> Self {
+        Self(u32::try_from(duration.as_micros()).unwrap_or(u32::MAX))
+    }
+
+    const fn nanos(self) -> Nanos {
+        Nanos(self.0 as u64 * 1_000)
+    }
+}
+
 /// RTT estimator and retransmission timeout of one path.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    /// RTO.Min and RTO.Max.
-    limits: [Nanos; 2],
-    /// Least margin over the smoothed round-trip time.
-    margin: Nanos,
     known: Known,
     rto: Nanos,
+    /// RTO.Min.
+    min: Micros,
+    /// RTO.Max.
+    max: Micros,
+    /// Least margin over the smoothed round-trip time.
+    margin: Micros,
 }
 
 /// What is known about the round-trip time.
@@ -55,17 +71,17 @@ impl RttEstimator {
     pub fn new(limits: RtoParameters) -> Self {
         let initial = Nanos::of(limits.initial);
         Self {
-            limits: [limits.min, limits.max].map(Nanos::of),
-            margin: Nanos::of(limits.margin),
             known: Known::Nothing(initial),
             rto: initial,
+            min: Micros::of(limits.min),
+            max: Micros::of(limits.max),
+            margin: Micros::of(limits.margin),
         }
     }
 
     /// Changes the limits. The timeout stays, back-off included, as far as they allow; before the first sample it becomes RTO.Initial
     /// unless the timer has expired.
     pub fn set_limits(&mut self, limits: RtoParameters) {
-        let [min, max] = [limits.min, limits.max].map(Nanos::of);
         if let Known::Nothing(initial) = &mut self.known {
             let is_backed_off = self.rto > *initial;
             *initial = Nanos::of(limits.initial);
@@ -73,9 +89,10 @@ impl RttEstimator {
                 self.rto = *initial;
             }
         }
-        self.limits = [min, max];
-        self.margin = Nanos::of(limits.margin);
-        self.rto = self.rto.max(min).min(max);
+        self.min = Micros::of(limits.min);
+        self.max = Micros::of(limits.max);
+        self.margin = Micros::of(limits.margin);
+        self.rto = self.rto.max(self.min.nanos()).min(self.max.nanos());
     }
 
     /// Smoothed round-trip time; `None` before the first sample.
@@ -150,22 +167,37 @@ impl RttEstimator {
     }
 
     fn timeout(&self) -> Nanos {
-        let [min, max] = self.limits;
         let measured = match &self.known {
             Known::Nothing(initial) => return *initial,
             Known::Samples(measured) => measured,
         };
         // C6, C7; G1, or equal samples would leave no margin for a longer one.
-        let margin = measured.variation.0.saturating_mul(4).max(self.margin.0);
+        let margin = measured.variation.0.saturating_mul(4).max(self.margin.nanos().0);
         Nanos(measured.smoothed.0.saturating_add(margin))
-            .max(min)
-            .min(max)
+            .max(self.min.nanos())
+            .min(self.max.nanos())
     }
 
     /// E2: the timer expired.
     pub fn back_off(&mut self) {
-        let [.., max] = self.limits;
-        self.rto = Nanos(self.rto.0.saturating_mul(2)).min(max);
+        self.rto = Nanos(self.rto.0.saturating_mul(2)).min(self.max.nanos());
+    }
+}
+
+#[cfg(test)]
+impl RttEstimator {
+    /// Sets SRTT, RTTVAR and the smallest round-trip time, if there is a sample, and the timeout.
+    pub(crate) fn assume(&mut self, measured: Option<(Duration, Duration, Duration)>, rto: Duration) {
+        self.known = match measured {
+            Some((smoothed, variation, smallest)) => Known::Samples(Measured {
+                smoothed: Nanos::of(smoothed),
+                variation: Nanos::of(variation),
+                smallest: Nanos::of(smallest),
+                sampled_at: Instant::ZERO,
+            }),
+            None => Known::Nothing(Nanos::of(rto)),
+        };
+        self.rto = Nanos::of(rto);
     }
 }
 

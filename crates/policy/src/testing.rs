@@ -5,7 +5,8 @@ use core::time::Duration;
 
 use anabranch_types::{Instant, PathId, Rng, SendNumber, UnwrappedTsn};
 
-use crate::{AckSample, PathAck, PathFacts, Reachability, SentOnce};
+use crate::options::RtoParameters;
+use crate::{AckSample, PathAck, PathFacts, Reachability, RttEstimator, SentOnce};
 
 /// A full chunk on the paths below.
 pub(crate) const CHUNK: u64 = 1_452;
@@ -22,13 +23,44 @@ pub(crate) const fn tsn(number: u64) -> UnwrappedTsn {
     UnwrappedTsn(number)
 }
 
+/// No sample, and a timeout of one second.
+pub(crate) fn unmeasured() -> RttEstimator {
+    RttEstimator::new(RtoParameters::RFC9260)
+}
+
+impl PathFacts {
+    /// Without one, there is no sample at all. The timeout stays.
+    pub(crate) fn set_srtt(&mut self, srtt: Option<Duration>) {
+        let smallest = self.min_rtt();
+        let measured = srtt.map(|srtt| (srtt, self.rttvar(), smallest.unwrap_or(srtt)));
+        self.rtt.assume(measured, self.rto());
+    }
+
+    pub(crate) fn set_rttvar(&mut self, rttvar: Duration) {
+        let (srtt, smallest) = (self.srtt().unwrap(), self.min_rtt().unwrap());
+        self.rtt.assume(Some((srtt, rttvar, smallest)), self.rto());
+    }
+
+    pub(crate) fn set_min_rtt(&mut self, smallest: Option<Duration>) {
+        let measured = smallest.map(|smallest| (self.srtt().unwrap(), self.rttvar(), smallest));
+        self.rtt.assume(measured, self.rto());
+    }
+
+    pub(crate) fn set_rto(&mut self, rto: Duration) {
+        let (rttvar, smallest) = (self.rttvar(), self.min_rtt());
+        let measured = self.srtt().zip(smallest);
+        let measured = measured.map(|(srtt, smallest)| (srtt, rttvar, smallest));
+        self.rtt.assume(measured, rto);
+    }
+}
+
 /// An active path that can take data, with an RTT of 20 ms.
 pub(crate) fn healthy(id: u8) -> PathFacts {
-    let mut path = PathFacts::new(PathId(id), 1_500, 1_452, Duration::from_secs(1));
+    let mut path = PathFacts::new(PathId(id), 1_500, 1_452, unmeasured());
     path.reachability = Reachability::Active;
     path.primary = id == 0;
-    path.srtt = Some(ms(20));
-    path.min_rtt = Some(ms(20));
+    path.set_srtt(Some(ms(20)));
+    path.set_min_rtt(Some(ms(20)));
     path.cwnd = 10 * CHUNK;
     path.sendable = 10 * CHUNK;
     path
@@ -67,14 +99,19 @@ fn any_reachability(rng: &mut Rng) -> Reachability {
 /// Facts of a path in a random state.
 pub(crate) fn any_path(rng: &mut Rng, id: u8) -> PathFacts {
     let max_packet = 576 + rng.below(9_000) as u16;
-    let mut path = PathFacts::new(PathId(id), max_packet, max_packet - 40, ms(1 + rng.below(60_000)));
+    let rtt = RttEstimator::new(RtoParameters {
+        initial: ms(1 + rng.below(60_000)),
+        ..RtoParameters::RFC9260
+    });
+    let mut path = PathFacts::new(PathId(id), max_packet, max_packet - 40, rtt);
     path.reachability = any_reachability(rng);
     path.in_recovery = rng.chance(1, 4);
     path.errors = rng.below(8) as u16;
-    path.srtt = rng
-        .chance(3, 4)
-        .then(|| Duration::from_nanos(1 + rng.below(5_000_000_000)));
-    path.min_rtt = path.srtt.map(|srtt| srtt / 2);
+    path.set_srtt(
+        rng.chance(3, 4)
+            .then(|| Duration::from_nanos(1 + rng.below(5_000_000_000))),
+    );
+    path.set_min_rtt(path.srtt().map(|srtt| srtt / 2));
     path.loss_per_million = rng.below(1_000_001) as u32;
     path.cwnd = u64::from(path.max_data_chunk) + rng.below(10_000_000);
     path.ssthresh >>= rng.below(64);

@@ -74,9 +74,9 @@ impl PathSamples {
         self.flight.note(path.in_flight as f64);
         self.full.note(f64::from(is_full));
         self.blocked.note(blocked(path, send_buffer));
-        self.rto.note(path.rto.as_secs_f64() * 1e3);
+        self.rto.note(path.rto().as_secs_f64() * 1e3);
         self.backed_off.note(f64::from(path.errors > 0));
-        if let Some(srtt) = path.srtt {
+        if let Some(srtt) = path.srtt() {
             self.srtt.note(srtt.as_secs_f64() * 1e3);
         }
     }
@@ -253,8 +253,8 @@ pub(super) fn time_series_rows<T: Transport>(
             flight: path.in_flight,
             queued: path.queued,
             blocked: blocked(path, setting.association.send_buffer.bytes()),
-            srtt: path.srtt.map(|srtt| srtt.as_secs_f64() * 1e3),
-            rto: path.rto.as_secs_f64() * 1e3,
+            srtt: path.srtt().map(|srtt| srtt.as_secs_f64() * 1e3),
+            rto: path.rto().as_secs_f64() * 1e3,
             link_queue: waiting,
             send_buffer: send_buffer.used,
             receive_buffer: receiver.receive_buffers.iter().sum(),

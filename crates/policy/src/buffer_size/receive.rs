@@ -133,7 +133,7 @@ fn wanted(readable: u64, before: u64) -> u64 {
 /// The longest smoothed round-trip time of the active paths; `None` before there is one.
 fn longest_round(paths: &[PathFacts]) -> Option<Duration> {
     let active = || paths.iter().filter(|path| path.is_active());
-    let longest = active().filter_map(|path| path.srtt).max()?;
+    let longest = active().filter_map(|path| path.srtt()).max()?;
     let shortest = if active().nth(1).is_some() {
         SHORTEST_OF_SEVERAL
     } else {

@@ -52,8 +52,8 @@ pub fn send_buffer(range: &SizeRange, facts: &SendFacts) -> u64 {
 #[must_use]
 pub fn in_longest_round(paths: &[PathFacts]) -> u64 {
     let usable = || paths.iter().filter(|path| path.is_usable());
-    let longest = usable().filter_map(|path| path.srtt).max().unwrap_or_default();
-    let of_path = |path: &PathFacts| match path.srtt {
+    let longest = usable().filter_map(|path| path.srtt()).max().unwrap_or_default();
+    let of_path = |path: &PathFacts| match path.srtt() {
         Some(srtt) if srtt > Duration::ZERO => {
             let bytes = u128::from(path.cwnd) * longest.as_nanos() / srtt.as_nanos();
             u64::try_from(bytes).unwrap_or(u64::MAX)

@@ -65,16 +65,16 @@ fn send_buffer_has_what_is_held_and_two_windows() {
 #[test]
 fn fast_path_counts_with_what_it_sends_in_the_round_trip_of_the_slow_one() {
     let [mut fast, mut slow, mut failed] = [0, 1, 2].map(healthy);
-    fast.srtt = Some(ms(10));
-    slow.srtt = Some(ms(200));
+    fast.set_srtt(Some(ms(10)));
+    slow.set_srtt(Some(ms(200)));
     (fast.cwnd, slow.cwnd, failed.cwnd) = (50_000, 30_000, 70_000);
     failed.reachability = crate::Reachability::Inactive;
-    failed.srtt = Some(ms(5_000));
+    failed.set_srtt(Some(ms(5_000)));
     assert_eq!(
         in_longest_round(&[fast.clone(), slow, failed]),
         20 * 50_000 + 30_000
     );
-    fast.srtt = None;
+    fast.set_srtt(None);
     assert_eq!(in_longest_round(&[fast]), 50_000, "nothing is known");
     assert_eq!(in_longest_round(&[]), 0);
 }
@@ -91,7 +91,7 @@ impl Reader {
     fn over(srtts: &[u64]) -> Self {
         let path = |(id, millis): (u8, &u64)| {
             let mut path = healthy(id);
-            path.srtt = Some(ms(*millis));
+            path.set_srtt(Some(ms(*millis)));
             path
         };
         Self {
@@ -180,10 +180,10 @@ fn pause_of_the_peer_is_no_long_round() {
 #[test]
 fn without_a_round_trip_time_nothing_is_measured() {
     let mut reader = Reader::over(&[20]);
-    reader.paths[0].srtt = None;
+    reader.paths[0].set_srtt(None);
     reader.millis(1_000, 1_000, 0);
     assert_eq!(reader.facts.size, RANGE.initial);
-    reader.paths[0].srtt = Some(Duration::from_micros(50));
+    reader.paths[0].set_srtt(Some(Duration::from_micros(50)));
     reader.millis(1_000, 1_000, 0);
     assert!(reader.facts.size >= 20_000, "rounds of 10 ms");
 }

@@ -82,7 +82,7 @@ impl Speed {
                 period: 1_000_000_000,
             });
         }
-        let srtt = path.srtt?;
+        let srtt = path.srtt()?;
         let tenths = if path.cwnd < path.ssthresh { 20 } else { 11 };
         Some(Self {
             tokens: (path.cwnd.min(1 << 50) * tenths / 10) << TOKEN_BITS,
@@ -136,7 +136,7 @@ impl BurstPolicy for Paced {
             return SendAllowance::UNLIMITED;
         };
         let packet = u64::from(path.max_packet.max(1)) << TOKEN_BITS;
-        let run = match path.srtt {
+        let run = match path.srtt() {
             Some(srtt) if has_others && path.pacing_rate.is_some() => {
                 speed.tokens_in(srtt / RUNS_PER_ROUND_TRIP)
             }
@@ -144,7 +144,7 @@ impl BurstPolicy for Paced {
         };
         let burst = (SMALLEST_BURST_PACKETS * packet).max(2 * run);
         let capacity = speed.tokens_in(BURST_TIME).max(burst);
-        let is_short = path.srtt.is_none_or(|srtt| srtt <= BURST_TIME);
+        let is_short = path.srtt().is_none_or(|srtt| srtt <= BURST_TIME);
         let open_capacity = if is_short { capacity } else { burst };
         let filled = |tokens: u64, at, capacity: u64| {
             let all = tokens.saturating_add(speed.tokens_in(now - at));

@@ -38,7 +38,7 @@ fn window_limiting_caps_cwnd_at_flight_plus_four_packets() {
 /// A path with a cwnd of `packets` and an RTT of 100 ms.
 fn long_path(packets: u64) -> PathFacts {
     let mut path = healthy(0);
-    path.srtt = Some(ms(100));
+    path.set_srtt(Some(ms(100)));
     path.cwnd = packets * 1_500;
     path
 }
@@ -114,7 +114,7 @@ fn pacing_allows_ten_packets_at_once_if_the_window_was_the_limit() {
         assert_eq!(policy.allowance(&path, at(time)).bytes, 10 * 1_500, "{time}");
     }
     let mut short = fast_path();
-    short.srtt = Some(ms(2));
+    short.set_srtt(Some(ms(2)));
     assert_eq!(policy.allowance(&short, at(105)).bytes / 1_500, 11_000);
 }
 
@@ -122,7 +122,7 @@ fn pacing_allows_ten_packets_at_once_if_the_window_was_the_limit() {
 fn pacing_starts_with_the_first_rtt_sample() {
     let mut policy = Paced::new(NoParameters);
     let mut path = healthy(0);
-    path.srtt = None;
+    path.set_srtt(None);
     policy.add_path(path.id);
     assert_eq!(policy.allowance(&path, at(0)), SendAllowance::UNLIMITED);
 }
@@ -130,7 +130,7 @@ fn pacing_starts_with_the_first_rtt_sample() {
 /// A path with an RTT of 640 ms that the congestion control paces at 6.4 MB/s, 4,267 packets a second.
 fn paced_path() -> PathFacts {
     let mut path = healthy(0);
-    path.srtt = Some(ms(640));
+    path.set_srtt(Some(ms(640)));
     path.pacing_rate = NonZeroU64::new(6_400_000);
     path
 }

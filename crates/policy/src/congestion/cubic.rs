@@ -249,7 +249,7 @@ impl Progress {
             cwnd.grow(estimate.saturating_sub(window));
             return;
         }
-        let round_trip = acked.path.srtt.unwrap_or_default();
+        let round_trip = acked.path.srtt().unwrap_or_default();
         let target = epoch
             .curve(epoch.elapsed + round_trip, quantum)
             .clamp(window, window + window / 2);
@@ -321,7 +321,7 @@ impl SinglePath for CubicParameters {
             return;
         };
         progress.last_ack = None;
-        if idle >= path.rto {
+        if idle >= path.rto() {
             progress.epoch = None;
         }
     }

@@ -176,7 +176,7 @@ impl<A: SinglePath> Flows<A> {
         share.cwnd += raised;
         flow.granted += raised;
         let full = share.utilisation.was_full(share.cwnd, acked.ack, acked.path);
-        let round_trip = acked.path.srtt.unwrap_or_default();
+        let round_trip = acked.path.srtt().unwrap_or_default();
         let recovers = flow.cut_at.is_some_and(|cut_at| acked.now - cut_at < round_trip);
         let since = flow
             .acked_at
@@ -213,7 +213,7 @@ impl<A: SinglePath> Flows<A> {
             return 0;
         };
         let floor = quantum(path);
-        let round_trip = path.srtt.unwrap_or_default();
+        let round_trip = path.srtt().unwrap_or_default();
         let is_timeout = loss.cause == LossCause::Timeout;
         let repeats = is_timeout && share.timed_out;
         share.timed_out |= is_timeout;
@@ -253,7 +253,7 @@ impl<A: SinglePath> Flows<A> {
 
     /// Halves the share of an idle path once per RTO, down to four full chunks. The flow is idle if no other path delivers meanwhile.
     pub(super) fn on_idle(&mut self, share: &mut Share, path: &PathFacts, idle: Duration) {
-        let periods = idle.as_nanos() / path.rto.as_nanos().max(1);
+        let periods = idle.as_nanos() / path.rto().as_nanos().max(1);
         let left = share.cwnd >> periods.min(63);
         let floor = share.cwnd.min(4 * quantum(path));
         self.limit(share, left.max(floor));

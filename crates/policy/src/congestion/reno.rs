@@ -149,7 +149,7 @@ impl SinglePath for RenoParameters {
     }
 
     fn on_idle(&self, state: &mut RenoState, path: &PathFacts, idle: Duration) {
-        if idle >= path.rto {
+        if idle >= path.rto() {
             let initial = Window::initial(path, self.initial_packets);
             state.window.bytes = state.window.bytes.min(initial.bytes);
         }

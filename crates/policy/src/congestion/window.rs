@@ -118,7 +118,7 @@ impl Window {
     /// Halves an idle cwnd once per RTO, down to 4 · PMDCS (RFC 9260 §7.2.1). Like a loss, idleness does not raise a
     /// small cwnd.
     pub(crate) fn decay(&mut self, path: &PathFacts, idle: Duration, ssthresh: IdleSsthresh) {
-        let rto = path.rto.as_nanos().max(1);
+        let rto = path.rto().as_nanos().max(1);
         let periods = u32::try_from(idle.as_nanos() / rto).unwrap_or(u32::MAX).min(63);
         if periods == 0 {
             return;

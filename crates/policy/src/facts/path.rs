@@ -5,6 +5,8 @@ use core::time::Duration;
 
 use anabranch_types::{Instant, PathId, SendNumber};
 
+use crate::rtt::RttEstimator;
+
 /// The state of a path (RFC 9260 §8.2, RFC 7829).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Reachability {
@@ -39,14 +41,8 @@ pub struct PathFacts {
     pub max_packet: u16,
     /// Largest DATA chunk that fits such a packet, header included (PMDCS, RFC 9260 §1.3).
     pub max_data_chunk: u16,
-    /// Smoothed round-trip time; `None` before the first sample.
-    pub srtt: Option<Duration>,
-    /// Round-trip time variation; zero before the first sample.
-    pub rttvar: Duration,
-    /// Smallest round-trip time seen.
-    pub min_rtt: Option<Duration>,
-    /// Retransmission timeout, back-off included.
-    pub rto: Duration,
+    /// Round-trip times and retransmission timeout.
+    pub rtt: RttEstimator,
     /// Congestion window in bytes, as the congestion control last set it.
     pub cwnd: u64,
     /// Slow-start threshold in bytes, as the congestion control last set it; [`u64::MAX`] while unset.
@@ -88,7 +84,7 @@ pub struct PathFacts {
 impl PathFacts {
     /// Facts of a path that has not carried anything yet.
     #[must_use]
-    pub const fn new(id: PathId, max_packet: u16, max_data_chunk: u16, rto_initial: Duration) -> Self {
+    pub const fn new(id: PathId, max_packet: u16, max_data_chunk: u16, rtt: RttEstimator) -> Self {
         Self {
             id,
             reachability: Reachability::Unconfirmed,
@@ -99,10 +95,7 @@ impl PathFacts {
             errors: 0,
             max_packet,
             max_data_chunk,
-            srtt: None,
-            rttvar: Duration::ZERO,
-            min_rtt: None,
-            rto: rto_initial,
+            rtt,
             cwnd: 0,
             ssthresh: u64::MAX,
             pacing_rate: None,
@@ -119,6 +112,30 @@ impl PathFacts {
             loss_per_million: 0,
             sent_chunks: 0,
         }
+    }
+
+    /// Smoothed round-trip time; `None` before the first sample.
+    #[must_use]
+    pub fn srtt(&self) -> Option<Duration> {
+        self.rtt.smoothed()
+    }
+
+    /// Round-trip time variation; zero before the first sample.
+    #[must_use]
+    pub fn rttvar(&self) -> Duration {
+        self.rtt.variation()
+    }
+
+    /// Smallest round-trip time seen.
+    #[must_use]
+    pub fn min_rtt(&self) -> Option<Duration> {
+        self.rtt.smallest()
+    }
+
+    /// Retransmission timeout, back-off included.
+    #[must_use]
+    pub const fn rto(&self) -> Duration {
+        self.rtt.rto()
     }
 
     /// Whether the path is active; it may rest.

@@ -81,7 +81,7 @@ pub(super) struct AckSilence {
 impl AckSilence {
     /// `None` before the first RTT sample.
     pub(super) fn with(self, path: &PathFacts) -> Option<Duration> {
-        Some(path.srtt? + (path.rttvar * 4).max(self.slack))
+        Some(path.srtt()? + (path.rttvar() * 4).max(self.slack))
     }
 }
 

@@ -89,19 +89,15 @@ fn suspect_after_is_srtt_plus_four_rttvar_or_slack() {
     let policy = fast_failover(FastFailoverParameters::DEFAULT);
     let patience = |srtt, rttvar| {
         let millis = Duration::from_millis;
-        let path = PathFacts {
-            srtt: Some(millis(srtt)),
-            rttvar: millis(rttvar),
-            ..healthy(0)
-        };
+        let mut path = healthy(0);
+        path.set_srtt(Some(millis(srtt)));
+        path.set_rttvar(millis(rttvar));
         policy.suspect_after(&path).map(|patience| patience.as_millis())
     };
     assert_eq!(patience(40, 5), Some(140));
     assert_eq!(patience(500, 150), Some(1_100));
-    let unmeasured = PathFacts {
-        srtt: None,
-        ..healthy(0)
-    };
+    let mut unmeasured = healthy(0);
+    unmeasured.set_srtt(None);
     assert_eq!(policy.suspect_after(&unmeasured), None);
     let others = potentially_failed(PotentiallyFailedParameters::DEFAULT);
     assert_eq!(others.suspect_after(&healthy(0)), None, "timers only");

@@ -139,7 +139,7 @@ impl MissCount {
             FastRetransmitOnce::OnPathChange | FastRetransmitOnce::PerPathOrder => return,
         };
         for facts in paths {
-            if let Some(srtt) = facts.srtt {
+            if let Some(srtt) = facts.srtt() {
                 let misses = self.paths.of_mut_or_default(facts.id);
                 misses.long_ago = misses.long_ago.max(Some(now - srtt * round_trips));
             }

@@ -140,9 +140,9 @@ impl Rack {
     }
 
     fn window(&self, path: &PathFacts) -> Duration {
-        let smallest = path.min_rtt.unwrap_or_default();
+        let smallest = path.min_rtt().unwrap_or_default();
         let window = smallest.saturating_mul(self.parameters.window) / 1_000;
-        window.min(path.srtt.unwrap_or_default())
+        window.min(path.srtt().unwrap_or_default())
     }
 
     /// How long a chunk may be outstanding if the newest one took `took`.
@@ -184,7 +184,7 @@ fn newest_of(ack: &PathAck, path: &PathFacts, now: Instant) -> Option<(SendNumbe
     let (send_number, sent_at) = (ack.latest_send_number?, ack.latest_sent_at?);
     let took = now - sent_at;
     let was_sent_once = ack.rtt_sample.is_some_and(|once| once.sent_at >= sent_at);
-    let is_sure = was_sent_once || path.min_rtt.is_none_or(|smallest| took >= smallest);
+    let is_sure = was_sent_once || path.min_rtt().is_none_or(|smallest| took >= smallest);
     is_sure.then_some((send_number, sent_at, took))
 }
 

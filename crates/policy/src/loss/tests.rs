@@ -162,10 +162,10 @@ fn fr_once_always_exempts_only_rescheduled_chunks() {
         fr_once: FastRetransmitOnce::Always,
     };
     let mut fixture = Fixture::new(MissCount::new(parameters));
-    fixture.paths[0].srtt = None;
+    fixture.paths[0].set_srtt(None);
     (101..150).for_each(|number| fixture.sack(None, false, &[(0, number, number)]));
     assert_eq!(fixture.loss_threshold(0).resent_before, None);
-    fixture.paths[0].srtt = Some(ms(20));
+    fixture.paths[0].set_srtt(Some(ms(20)));
     fixture.now = at(120);
     fixture.sack(None, false, &[(0, 150, 150)]);
     assert_eq!(fixture.loss_threshold(0).eligible, Eligible::MovedBefore(at(80)));
@@ -189,14 +189,14 @@ fn fr_once_per_rtt_needs_a_round_trip_between_losses() {
         fr_once: FastRetransmitOnce::PerRtt,
     };
     let mut fixture = Fixture::new(MissCount::new(parameters));
-    fixture.paths[0].srtt = None;
+    fixture.paths[0].set_srtt(None);
     (101..104).for_each(|number| fixture.sack(None, false, &[(0, number, number)]));
     assert_eq!(fixture.loss_threshold(0).resent_before, None, "no RTT sample yet");
-    fixture.paths[0].srtt = Some(ms(20));
+    fixture.paths[0].set_srtt(Some(ms(20)));
     fixture.now = at(120);
     fixture.sack(None, false, &[(0, 104, 104)]);
     assert_eq!(fixture.loss_threshold(0).eligible, Eligible::SentBefore(at(100)));
-    fixture.paths[0].srtt = Some(ms(90));
+    fixture.paths[0].set_srtt(Some(ms(90)));
     fixture.sack(None, false, &[(0, 105, 105)]);
     assert_eq!(
         fixture.loss_threshold(0).eligible,
@@ -285,8 +285,8 @@ fn rack_with_variation_waits_for_the_packets_that_were_overtaken() {
     let mut path = healthy(0);
     path.in_flight = 20 * u64::from(path.max_data_chunk);
     // What one sample in a round trip makes of it: that of the packet which overtook the others.
-    path.srtt = Some(ms(10));
-    path.rttvar = ms(0);
+    path.set_srtt(Some(ms(10)));
+    path.set_rttvar(ms(0));
     let mut newest = 0;
     for number in 1..=500 {
         let took = if number % 2 == 0 { 10 } else { 30 };

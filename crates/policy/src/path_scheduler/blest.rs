@@ -91,7 +91,7 @@ impl Blest {
     }
 
     fn adapt(&mut self, slow: &PathFacts, now: Instant) {
-        let period = slow.srtt.unwrap_or(slow.rto);
+        let period = slow.srtt().unwrap_or_else(|| slow.rto());
         if now - self.adapted_at < period {
             return;
         }
@@ -105,7 +105,7 @@ impl Blest {
 
     /// Whether a packet on `slow` would block `fast`.
     fn would_block(&self, fast: &PathFacts, slow: &PathFacts, backlog: &Backlog) -> bool {
-        let (Some(srtt_fast), Some(srtt_slow)) = (fast.srtt, slow.srtt) else {
+        let (Some(srtt_fast), Some(srtt_slow)) = (fast.srtt(), slow.srtt()) else {
             return false;
         };
         let rounds_per_mille = mul_div(nanos(srtt_slow), 1_000, nanos(srtt_fast)).max(1_000);
@@ -130,7 +130,7 @@ impl PathScheduler for Blest {
         let Some(best) = fastest_of(open(paths)) else {
             return Pick::Wait { until: None };
         };
-        let faster = fastest_of(full(paths)).filter(|fast| fast.srtt < best.srtt);
+        let faster = fastest_of(full(paths)).filter(|fast| fast.srtt() < best.srtt());
         let Some(fast) = faster else {
             return Pick::On(best.id);
         };

@@ -179,7 +179,7 @@ impl PathScheduler for Capacity {
             .map(|path| (self.occupied(path), path))
             .filter(|(occupied, path)| *occupied <= delta || path.in_flight == 0)
             .min_by_key(|(occupied, path)| match *occupied {
-                occupied if occupied <= gamma => (0, path.srtt, path.id),
+                occupied if occupied <= gamma => (0, path.srtt(), path.id),
                 // Never equal to the first kind, whose first element is 0.
                 occupied => (occupied.max(1), None, path.id),
             })

@@ -78,10 +78,10 @@ impl Ecf {
 
     /// Whether all of `backlog` is delivered sooner if none of it is sent on `slow`.
     fn is_worth_waiting(&mut self, fast: &PathFacts, slow: &PathFacts, backlog: &Backlog) -> bool {
-        let (Some(srtt_fast), Some(srtt_slow)) = (fast.srtt, slow.srtt) else {
+        let (Some(srtt_fast), Some(srtt_slow)) = (fast.srtt(), slow.srtt()) else {
             return false;
         };
-        let margin = fast.rttvar.max(slow.rttvar);
+        let margin = fast.rttvar().max(slow.rttvar());
         let rounds = |srtt: Duration, path: &PathFacts| {
             let needed = backlog.unsent_bytes.max(path.cwnd);
             times(srtt, needed, path.cwnd)
@@ -111,7 +111,7 @@ impl PathScheduler for Ecf {
             return Pick::Wait { until: None };
         };
         match fastest_of(full(paths)) {
-            Some(fast) if fast.srtt < best.srtt && self.is_worth_waiting(fast, best, backlog) => {
+            Some(fast) if fast.srtt() < best.srtt() && self.is_worth_waiting(fast, best, backlog) => {
                 Pick::Wait { until: None }
             }
             _ => Pick::On(best.id),

@@ -114,7 +114,7 @@ impl InOrderArrival {
 
     /// Bytes that would arrive sooner by waiting for `full` than by using `best` now.
     fn waits_for(&self, full: &PathFacts, best: &PathFacts) -> u64 {
-        let round = full.srtt.map_or(0, nanos);
+        let round = full.srtt().map_or(0, nanos);
         let gap = nanos(self.delays.of(best)).saturating_sub(nanos(self.delays.of(full)));
         // Of two equal delays the one with the lower id counts as smaller.
         let gap = gap.saturating_sub(u64::from(full.id > best.id));
@@ -161,7 +161,7 @@ impl PathScheduler for InOrderArrival {
     }
 
     fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant) {
-        let Some(home) = path_facts(paths, ack.arrived_on).and_then(|path| path.min_rtt) else {
+        let Some(home) = path_facts(paths, ack.arrived_on).and_then(|path| path.min_rtt()) else {
             return;
         };
         for path in ack.paths {
@@ -196,7 +196,7 @@ impl Delays {
     fn of(&self, path: &PathFacts) -> Duration {
         let measured = self.measured.of(path.id).copied().flatten();
         measured
-            .or_else(|| path.srtt.map(|srtt| srtt / 2))
+            .or_else(|| path.srtt().map(|srtt| srtt / 2))
             .unwrap_or_default()
     }
 

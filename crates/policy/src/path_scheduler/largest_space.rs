@@ -40,7 +40,7 @@ impl PathScheduler for LargestSpace {
     fn pick(&mut self, paths: &[PathFacts], _backlog: &Backlog, _now: Instant) -> Pick {
         let space = |path: &PathFacts| path.cwnd.saturating_sub(path.in_flight);
         open(paths)
-            .min_by_key(|path| (Reverse(space(path)), path.srtt, path.id))
+            .min_by_key(|path| (Reverse(space(path)), path.srtt(), path.id))
             .map_or(Pick::Wait { until: None }, |path| Pick::On(path.id))
     }
 }

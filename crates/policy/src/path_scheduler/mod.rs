@@ -60,7 +60,7 @@ fn full(paths: &[PathFacts]) -> impl Iterator<Item = &PathFacts> {
 
 /// The path with the smallest smoothed RTT. A path without a sample comes first, to get one.
 fn fastest_of<'a>(paths: impl Iterator<Item = &'a PathFacts>) -> Option<&'a PathFacts> {
-    paths.min_by_key(|path| (path.srtt, path.id))
+    paths.min_by_key(|path| (path.srtt(), path.id))
 }
 
 /// `time · factor / divisor`, saturating.

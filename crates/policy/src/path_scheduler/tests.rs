@@ -35,7 +35,7 @@ fn fast_full_and_slow_open() -> [PathFacts; 2] {
     let mut paths = [healthy(0), healthy(1)];
     paths[0].in_flight = paths[0].cwnd;
     paths[0].sendable = 0;
-    paths[1].srtt = Some(ms(200));
+    paths[1].set_srtt(Some(ms(200)));
     paths
 }
 
@@ -86,12 +86,12 @@ fn round_robin_starts_each_round_at_the_next_path() {
 fn min_rtt_prefers_unmeasured_then_fastest_path() {
     let mut scheduler = MinRtt::new(NoParameters);
     let mut paths = three_paths();
-    paths[0].srtt = Some(ms(80));
-    paths[2].srtt = Some(ms(10));
+    paths[0].set_srtt(Some(ms(80)));
+    paths[2].set_srtt(Some(ms(10)));
     assert_eq!(pick(&mut scheduler, &paths), Some(2));
     paths[2].sendable = 0;
     assert_eq!(pick(&mut scheduler, &paths), Some(1));
-    paths[0].srtt = None;
+    paths[0].set_srtt(None);
     assert_eq!(pick(&mut scheduler, &paths), Some(0));
 }
 
@@ -123,7 +123,7 @@ fn largest_space_shares_data_in_proportion_to_cwnd() {
     let mut scheduler = LargestSpace::new(NoParameters);
     let mut paths = [healthy(0), healthy(1)];
     paths[1].cwnd = 20 * CHUNK;
-    paths[0].srtt = Some(ms(1));
+    paths[0].set_srtt(Some(ms(1)));
     let mut taken = [0, 0];
     for _ in 0..30 {
         let path = usize::from(pick(&mut scheduler, &paths).unwrap());
@@ -186,8 +186,8 @@ fn two_full_and_a_slow_one() -> [PathFacts; 3] {
         path.in_flight = path.cwnd;
         path.sendable = 0;
     }
-    paths[2].srtt = Some(ms(200));
-    paths[2].min_rtt = Some(ms(200));
+    paths[2].set_srtt(Some(ms(200)));
+    paths[2].set_min_rtt(Some(ms(200)));
     paths
 }
 
@@ -235,7 +235,8 @@ fn within_window_takes_the_round_trip_time_of_chunks() {
     let mut paths = [healthy(0), healthy(1)];
     paths[0].sendable = 0;
     paths[0].in_flight = paths[0].cwnd;
-    (paths[1].srtt, paths[1].min_rtt) = (Some(ms(17)), Some(ms(17)));
+    paths[1].set_srtt(Some(ms(17)));
+    paths[1].set_min_rtt(Some(ms(17)));
     assert_eq!(pick_for(&mut within_window(), &paths, &window(12)), Some(1));
     let mut scheduler = within_window();
     let mut ack = in_order(1, CHUNK, CHUNK);
@@ -244,7 +245,7 @@ fn within_window_takes_the_round_trip_time_of_chunks() {
         tsn: tsn(1),
     });
     scheduler.on_ack(&sack(&[ack]), &paths, at(28));
-    paths[1].srtt = Some(ms(28));
+    paths[1].set_srtt(Some(ms(28)));
     assert_eq!(pick_for(&mut scheduler, &paths, &window(12)), None);
 }
 
@@ -277,8 +278,10 @@ fn within_window_rests_a_path_that_loses_until_that_is_forgotten() {
 #[test]
 fn within_window_leaves_out_a_lossy_path_that_is_a_little_faster() {
     let mut paths = [healthy(0), healthy(1)];
-    (paths[0].srtt, paths[0].min_rtt) = (Some(ms(22)), Some(ms(22)));
-    (paths[1].srtt, paths[1].min_rtt) = (Some(ms(24)), Some(ms(24)));
+    paths[0].set_srtt(Some(ms(22)));
+    paths[0].set_min_rtt(Some(ms(22)));
+    paths[1].set_srtt(Some(ms(24)));
+    paths[1].set_min_rtt(Some(ms(24)));
     paths[1].cwnd = 50 * CHUNK;
     let mut scheduler = within_window();
     let ack = || in_order(0, CHUNK, CHUNK);
@@ -315,7 +318,7 @@ fn capacity_stops_at_the_estimate_set_by_a_loss() {
     // The capacity of both is (8 + 16) / 2 = 12 chunks; sending one more probes.
     let mut paths = [healthy(0), healthy(1)];
     let mut scheduler = capacity_after_a_loss(&mut paths);
-    paths[0].srtt = Some(ms(10));
+    paths[0].set_srtt(Some(ms(10)));
     paths[0].in_flight = 5 * CHUNK;
     assert_eq!(
         pick(&mut scheduler, &paths),
@@ -390,7 +393,7 @@ fn in_order_arrival_skips_what_a_full_path_delivers_sooner() {
 #[test]
 fn in_order_arrival_learns_a_delivery_delay_above_the_rtt() {
     let mut paths = [healthy(0), healthy(1)];
-    paths[1].srtt = Some(ms(30));
+    paths[1].set_srtt(Some(ms(30)));
     let mut scheduler = in_order_arrival(2);
     assert_eq!(
         pick_for(&mut scheduler, &paths, &backlog(1)),
@@ -411,7 +414,7 @@ fn in_order_arrival_learns_a_delivery_delay_above_the_rtt() {
 #[test]
 fn in_order_arrival_design_1_binds_each_chunk_to_one_path() {
     let mut paths = [healthy(0), healthy(1)];
-    paths[1].srtt = Some(ms(50));
+    paths[1].set_srtt(Some(ms(50)));
     paths[0].cwnd = CHUNK;
     let mut scheduler = in_order_arrival(1);
     let packet = CHUNK - 16;
@@ -432,6 +435,6 @@ fn in_order_arrival_design_1_binds_each_chunk_to_one_path() {
         ..Backlog::default()
     };
     assert_eq!(pick_for(&mut scheduler, &paths, &two), Some(1), "30 ms and 25 ms");
-    paths[1].srtt = Some(ms(900));
+    paths[1].set_srtt(Some(ms(900)));
     assert_eq!(pick_for(&mut scheduler, &paths, &two), Some(1), "bound is bound");
 }

@@ -147,7 +147,7 @@ impl WithinWindow {
 
     fn smallest(&self, path: &PathFacts) -> Duration {
         let of_data = self.measured.of(path.id).and_then(Measured::smallest_rtt);
-        of_data.max(path.min_rtt).unwrap_or_default()
+        of_data.max(path.min_rtt()).unwrap_or_default()
     }
 
     /// How long `path` holds a chunk that is sent now, in nanoseconds.
@@ -166,7 +166,7 @@ impl WithinWindow {
 
     /// Chooses the paths that send, if it is time.
     fn update(&mut self, paths: &[PathFacts], window: u64, now: Instant) {
-        let could_send = |path: &&PathFacts| may_carry_data(path, paths) && path.srtt.is_some();
+        let could_send = |path: &&PathFacts| may_carry_data(path, paths) && path.srtt().is_some();
         let could_send = || paths.iter().filter(could_send);
         let mut usable = PathSet::default();
         could_send().for_each(|path| usable.insert(path.id));
@@ -213,14 +213,14 @@ impl WithinWindow {
 
 /// The rate at which the cwnd of `path` is sent each round trip.
 fn by_window(path: &PathFacts) -> u64 {
-    mul_div(path.cwnd, SECOND, path.srtt.map_or(0, nanos).max(1))
+    mul_div(path.cwnd, SECOND, path.srtt().map_or(0, nanos).max(1))
 }
 
 /// Half a round trip is assumed before it is measured, which would keep a path from being used. So it is limited, also by what the
 /// round-trip times exceed the smallest one.
 fn variation(path: &PathFacts, smallest: Duration) -> u64 {
-    let srtt = path.srtt.unwrap_or_default();
-    nanos(path.rttvar.min(srtt / 8).min(2 * srtt.saturating_sub(smallest)))
+    let srtt = path.srtt().unwrap_or_default();
+    nanos(path.rttvar().min(srtt / 8).min(2 * srtt.saturating_sub(smallest)))
 }
 
 impl Policy for WithinWindow {
@@ -259,7 +259,7 @@ impl PathScheduler for WithinWindow {
         if paths.len() == 1 {
             return Pick::On(first.id);
         }
-        if let Some(unknown) = open(paths).find(|path| path.srtt.is_none()) {
+        if let Some(unknown) = open(paths).find(|path| path.srtt().is_none()) {
             return Pick::On(unknown.id);
         }
         self.update(paths, backlog.send_window, now);

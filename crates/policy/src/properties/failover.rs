@@ -74,7 +74,7 @@ fn no_path_is_potentially_failed_within_a_round_trip() {
             let patience = policy.suspect_after(&path);
             assert_eq!(patience, twin.suspect_after(&path), "same inputs, other answer");
             if let Some(patience) = patience {
-                let round_trip = path.srtt.expect("patience with a path that was never measured");
+                let round_trip = path.srtt().expect("patience with a path that was never measured");
                 assert!(patience >= round_trip, "{path:?} after {patience:?}");
             }
         }

@@ -113,7 +113,7 @@ fn a_chunk_of_the_same_path_must_be_old() {
     };
     assert_eq!(reschedule(Watched::Sender, 100_000, &own, &waiting()), None);
     let mut paths = waiting();
-    paths[0].srtt = Some(ms(4));
+    paths[0].set_srtt(Some(ms(4)));
     assert!(reschedule(Watched::Sender, 100_000, &own, &paths).is_some());
     let moved = StuckChunk {
         rescheduled: Rescheduled::Moved,
@@ -161,7 +161,7 @@ fn an_overdue_chunk_is_sent_again_on_its_path_in_recovery() {
     };
     let mut paths = waiting();
     paths[0].in_recovery = true;
-    paths[0].rttvar = ms(1);
+    paths[0].set_rttvar(ms(1));
     let buffer = buffer(140_000);
     let mut again = |stuck: &StuckChunk, time| policy.reschedule(&paths[0], stuck, &buffer, &paths, at(time));
     assert_eq!(

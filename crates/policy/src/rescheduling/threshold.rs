@@ -173,14 +173,14 @@ impl Threshold {
 }
 
 fn is_due(stuck: &StuckChunk, onto: &PathFacts, now: Instant) -> bool {
-    let old = onto.srtt.is_some_and(|srtt| now - stuck.sent_at > srtt * 2);
+    let old = onto.srtt().is_some_and(|srtt| now - stuck.sent_at > srtt * 2);
     stuck.rescheduled != Rescheduled::Moved && (stuck.path != onto.id || old)
 }
 
 /// When `stuck` is overdue on `path`, its own; `None` if it was rescheduled before, or before the first RTT sample.
 fn overdue_at(stuck: &StuckChunk, path: &PathFacts) -> Option<Instant> {
-    let srtt = path.srtt.filter(|_| stuck.rescheduled == Rescheduled::Never)?;
-    Some(stuck.sent_at + 2 * srtt + 4 * path.rttvar)
+    let srtt = path.srtt().filter(|_| stuck.rescheduled == Rescheduled::Never)?;
+    Some(stuck.sent_at + 2 * srtt + 4 * path.rttvar())
 }
 
 impl Policy for Threshold {
@@ -219,7 +219,9 @@ impl ReschedulingPolicy for Threshold {
         }
         let penalty = match path_facts(paths, stuck.path) {
             None => ReschedulePenalty::Nothing,
-            Some(old) if old.in_recovery => ReschedulePenalty::Blocked(old.srtt.unwrap_or(old.rto)),
+            Some(old) if old.in_recovery => {
+                ReschedulePenalty::Blocked(old.srtt().unwrap_or_else(|| old.rto()))
+            }
             Some(_) => ReschedulePenalty::WindowCut,
         };
         Some(Reschedule {

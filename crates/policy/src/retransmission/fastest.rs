@@ -36,7 +36,7 @@ impl Fastest {
 fn expected_delay(path: &PathFacts) -> u128 {
     let arriving = 1_000_000_u32.saturating_sub(path.loss_per_million).max(1);
     let round_trips = if path.sendable == 0 { 2 } else { 1 };
-    path.srtt.unwrap_or(path.rto).as_nanos() * round_trips * 1_000_000 / u128::from(arriving)
+    path.srtt().unwrap_or_else(|| path.rto()).as_nanos() * round_trips * 1_000_000 / u128::from(arriving)
 }
 
 impl Policy for Fastest {

@@ -38,7 +38,7 @@ impl HybridMetric {
 /// Rate of delivery in bytes per second, times 2²⁰ to distinguish small cwnds.
 fn rate_of_arrival(path: &PathFacts) -> u128 {
     let arriving = 1_000_000_u32.saturating_sub(path.loss_per_million);
-    let round_trip = path.srtt.unwrap_or(path.rto).as_nanos().max(1);
+    let round_trip = path.srtt().unwrap_or_else(|| path.rto()).as_nanos().max(1);
     // 2⁶⁴ · 10⁶ · 10³ · 2²⁰ is below 2¹²⁸.
     ((u128::from(path.cwnd) * u128::from(arriving) * 1_000) << 20) / round_trip
 }

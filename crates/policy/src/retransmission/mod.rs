@@ -57,7 +57,7 @@ fn other_path(own: PathId, paths: &[PathFacts]) -> Option<PathId> {
     paths
         .iter()
         .filter(|path| path.id != own && may_carry_data(path, paths))
-        .min_by_key(|path| (path.sendable == 0, path.srtt.is_none(), path.srtt, path.id))
+        .min_by_key(|path| (path.sendable == 0, path.srtt().is_none(), path.srtt(), path.id))
         .map(|path| path.id)
 }
 

@@ -86,7 +86,7 @@ fn fastest_takes_the_shortest_delay_losses_included() {
     let mut policy = Fastest::new(NoParameters);
     let mut paths = [healthy(0), healthy(1)];
     paths[0].cwnd = 100 * CHUNK;
-    paths[1].srtt = Some(ms(15));
+    paths[1].set_srtt(Some(ms(15)));
     assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(1));
     paths[1].loss_per_million = 300_000;
     assert_eq!(
@@ -97,7 +97,7 @@ fn fastest_takes_the_shortest_delay_losses_included() {
     // A full path counts twice.
     paths[0].sendable = 0;
     assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(1));
-    paths[1].srtt = Some(ms(30));
+    paths[1].set_srtt(Some(ms(30)));
     assert_eq!(
         path_for(&mut policy, LossCause::FastRetransmit, &paths),
         Some(0),
@@ -111,7 +111,7 @@ fn hybrid_metric_trades_cwnd_against_losses_and_delay() {
     let mut paths = [healthy(0), healthy(1)];
     paths[1].cwnd = 15 * CHUNK;
     assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(1));
-    paths[1].srtt = Some(ms(31));
+    paths[1].set_srtt(Some(ms(31)));
     assert_eq!(
         path_for(&mut policy, LossCause::FastRetransmit, &paths),
         Some(0),
@@ -130,7 +130,7 @@ fn hybrid_metric_breaks_ties_by_the_larger_cwnd() {
     let mut policy = HybridMetric::new(NoParameters);
     let mut paths = [healthy(0), healthy(1)];
     paths[1].cwnd = 20 * CHUNK;
-    paths[1].srtt = Some(ms(40));
+    paths[1].set_srtt(Some(ms(40)));
     assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(1));
 }
 
@@ -139,7 +139,7 @@ fn other_prefers_another_path_even_if_that_is_full() {
     let mut policy = Other::new(NoParameters);
     let mut paths = [healthy(0), healthy(1), healthy(2)];
     paths[1].sendable = 0;
-    paths[2].srtt = Some(ms(90));
+    paths[2].set_srtt(Some(ms(90)));
     assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(2));
     paths[2].sendable = 0;
     assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(1));

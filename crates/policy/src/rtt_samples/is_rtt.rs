@@ -55,7 +55,7 @@ impl RttSampling for IsRtt {
 
     fn wants_probe(&self, path: &PathFacts, now: Instant) -> bool {
         let under_way = self.probes.of(path.id);
-        under_way.is_none_or(|sent_at| now - *sent_at > path.rto)
+        under_way.is_none_or(|sent_at| now - *sent_at > path.rto())
     }
 
     fn on_probe_sent(&mut self, path: &PathFacts, now: Instant) {

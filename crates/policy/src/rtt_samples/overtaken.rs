@@ -59,5 +59,5 @@ impl Overtaken {
 /// Whether the SACK that `chunk` elicited was lost or took another path: a SACK that arrives now answers a later
 /// chunk.
 fn has_expired(path: &PathFacts, chunk: SentOnce, now: Instant) -> bool {
-    path.srtt.is_some() && now - chunk.sent_at > path.rto
+    path.srtt().is_some() && now - chunk.sent_at > path.rto()
 }

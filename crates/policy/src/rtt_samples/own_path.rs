@@ -75,9 +75,9 @@ impl OwnPath {
     fn has_nothing_better(&mut self, path: &PathFacts, now: Instant) -> bool {
         let Some(since) = self.passed_over_since.of(path.id) else {
             self.passed_over_since.insert(path.id, now);
-            return path.srtt.is_none();
+            return path.srtt().is_none();
         };
-        path.srtt.is_none() || self.parameters.others && now - *since > path.rto
+        path.srtt().is_none() || self.parameters.others && now - *since > path.rto()
     }
 }
 

@@ -45,7 +45,7 @@ fn own_path_rejects_other_paths_once_it_has_a_sample() {
     let mut path = healthy(0);
     assert_eq!(policy.on_ack(&acked(5), &path, OWN, at(20)), Some(at(5)));
     assert_eq!(policy.on_ack(&acked(5), &path, OTHER, at(20)), None);
-    path.srtt = None;
+    path.set_srtt(None);
     assert_eq!(policy.on_ack(&acked(5), &path, OTHER, at(20)), Some(at(5)));
 }
 
@@ -88,7 +88,7 @@ fn a_remembered_chunk_expires_after_an_rto() {
     let mut path = healthy(0);
     policy.on_ack(&acked(5), &path, OTHER, at(20));
     assert_eq!(policy.on_sack(&path, &through(9), at(2_000)), None);
-    path.srtt = None;
+    path.set_srtt(None);
     policy.on_ack(&acked(5), &path, OTHER, at(20));
     assert_eq!(
         policy.on_sack(&path, &through(9), at(2_000)),
@@ -125,7 +125,7 @@ fn is_rtt_measures_a_probe_by_the_sack_of_its_own_path() {
 fn is_rtt_sends_another_probe_after_an_rto() {
     let mut policy = IsRtt::new(NoParameters);
     let mut path = healthy(0);
-    path.rto = ms(400);
+    path.set_rto(ms(400));
     policy.on_probe_sent(&path, at(20));
     assert!(!policy.wants_probe(&path, at(420)));
     assert!(policy.wants_probe(&path, at(421)));

@@ -40,6 +40,6 @@ impl Policy for SmallestSrtt {
 
 impl SackPath for SmallestSrtt {
     fn path(&mut self, arrived_on: PathId, paths: &[PathFacts]) -> PathId {
-        best_source(arrived_on, paths, |path| (path.srtt.is_none(), path.srtt))
+        best_source(arrived_on, paths, |path| (path.srtt().is_none(), path.srtt()))
     }
 }

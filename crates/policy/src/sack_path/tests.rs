@@ -49,11 +49,11 @@ fn round_robin_takes_the_delivering_path_with_the_oldest_sack() {
 #[test]
 fn smallest_srtt_takes_the_fastest_delivering_path() {
     let mut paths = two_sources();
-    paths[0].srtt = Some(ms(40));
-    paths[1].srtt = Some(ms(1));
+    paths[0].set_srtt(Some(ms(40)));
+    paths[1].set_srtt(Some(ms(1)));
     let mut policy = SmallestSrtt::new(NoParameters);
     assert_eq!(policy.path(PathId(0), &paths), PathId(2), "path 1 brings no data");
-    paths[2].srtt = None;
+    paths[2].set_srtt(None);
     assert_eq!(policy.path(PathId(2), &paths), PathId(0));
 }
 

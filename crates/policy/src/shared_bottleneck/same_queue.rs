@@ -177,7 +177,7 @@ impl Known {
 
     fn next_end(paths: &[PathFacts], now: Instant) -> Instant {
         let busy = paths.iter().filter(|path| path.in_flight > 0);
-        let longest = busy.filter_map(|path| path.srtt).max();
+        let longest = busy.filter_map(|path| path.srtt()).max();
         now + longest.unwrap_or_default().max(SHORTEST)
     }
 }

@@ -25,7 +25,8 @@ impl Setting {
     fn new(paths: u8) -> Self {
         let mut facts: Vec<PathFacts> = (0..paths).map(healthy).collect();
         for path in &mut facts {
-            (path.sent_chunks, path.in_flight, path.srtt) = (1, 20_000, Some(ms(40)));
+            (path.sent_chunks, path.in_flight) = (1, 20_000);
+            path.set_srtt(Some(ms(40)));
         }
         Self {
             policy: SameQueue::new(NoParameters),

@@ -356,14 +356,14 @@ impl DynamicMap {
 /// reached a limit, for it only shows how little data was sent on the path.
 fn measured(facts: &[PathFacts]) -> impl Iterator<Item = Path> + '_ {
     let usable = || facts.iter().filter(|path| path.is_usable());
-    let of = |path: &PathFacts| path.srtt.map(|srtt| rate(path.cwnd, srtt));
+    let of = |path: &PathFacts| path.srtt().map(|srtt| rate(path.cwnd, srtt));
     let best = usable().filter_map(of).max().unwrap_or(1);
-    let slowest = usable().filter_map(|path| path.srtt).max().unwrap_or_default();
+    let slowest = usable().filter_map(|path| path.srtt()).max().unwrap_or_default();
     let found_its_limit = |path: &&PathFacts| path.ssthresh < u64::MAX;
     usable().map(move |path| Path {
         id: path.id,
         rate: Some(path).filter(found_its_limit).and_then(of).unwrap_or(best),
-        srtt: path.srtt.unwrap_or(slowest),
+        srtt: path.srtt().unwrap_or(slowest),
         on: 0,
         busy: 0,
         light: 0,

@@ -7,6 +7,7 @@ use anabranch_types::{Instant, MessageId, PathId, StreamId};
 
 use super::{DynamicMap, FirstCome, RoundRobin};
 use crate::parameters::NoParameters;
+use crate::testing::unmeasured;
 use crate::{PathFacts, Reachability, StreamFacts, StreamScheduler};
 
 fn ready(scheduler: &mut dyn StreamScheduler, stream: u16, message: u64) {
@@ -83,13 +84,14 @@ fn an_abandoned_head_message_gives_way_to_the_next_one() {
 
 /// A usable path with a cwnd of `window` bytes and, if `limited`, an ssthresh set by a loss.
 fn path(id: u8, window: u64, limited: bool, srtt: u64) -> PathFacts {
-    PathFacts {
+    let mut path = PathFacts {
         reachability: Reachability::Active,
         cwnd: window,
         ssthresh: if limited { window } else { u64::MAX },
-        srtt: Some(Duration::from_millis(srtt)),
-        ..PathFacts::new(PathId(id), 1_480, 1_468, Duration::from_secs(1))
-    }
+        ..PathFacts::new(PathId(id), 1_480, 1_468, unmeasured())
+    };
+    path.set_srtt(Some(Duration::from_millis(srtt)));
+    path
 }
 
 #[test]

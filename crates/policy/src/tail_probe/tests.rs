@@ -16,6 +16,6 @@ fn tlp_waits_two_srtt_plus_the_sack_delay() {
         Some(ms(240)),
         "one packet may be acknowledged late"
     );
-    path.srtt = None;
+    path.set_srtt(None);
     assert_eq!(tlp.probe_after(&path), None, "no RTT sample yet");
 }

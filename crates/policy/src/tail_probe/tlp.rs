@@ -75,6 +75,6 @@ impl TailProbe for Tlp {
         } else {
             Duration::ZERO
         };
-        Some(path.srtt?.saturating_mul(2).saturating_add(delay))
+        Some(path.srtt()?.saturating_mul(2).saturating_add(delay))
     }
 }

@@ -155,7 +155,7 @@ impl AsconfSender {
         if asconf.join_on.take_if(|join_on| *join_on == path).is_some() {
             asconf.joined.insert(path);
             if !asconf.is_due && asconf.expires.is_none() {
-                asconf.expires = Some(now + paths.path(path).rtt.rto_without_back_off());
+                asconf.expires = Some(now + paths.fact(path).rtt.rto_without_back_off());
             }
             return Some(asconf.chunk.clone());
         }
@@ -163,7 +163,7 @@ impl AsconfSender {
             return None;
         }
         asconf.path = Some(path);
-        asconf.expires = Some(now + paths.fact(path).rto);
+        asconf.expires = Some(now + paths.fact(path).rto());
         Some(asconf.chunk.clone())
     }
 

@@ -51,8 +51,8 @@ impl Addresses {
         if let Some((due_at, path)) = self.next_join(&transfer.paths)
             && due_at <= now
         {
-            let machinery = transfer.paths.path_mut(path);
-            let timeout = machinery.rtt.rto_without_back_off();
+            let (facts, machinery) = transfer.paths.both_mut(path);
+            let timeout = facts.rtt.rto_without_back_off();
             let is_repeated = machinery.join.attempts > 0;
             machinery.join.attempt(timeout, now);
             let local = machinery.addr.local;

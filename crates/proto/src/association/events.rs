@@ -269,7 +269,7 @@ impl Events {
         // Many associations are idle from the beginning.
         if matches!(
             event,
-            Some(Event::Connected { .. } | Event::PeerWithoutAuthentication)
+            Some(Event::Connected { .. } | Event::PeerWithoutAuthentication | Event::Path(_))
         ) {
             self.release_memory();
         }

@@ -97,7 +97,7 @@ impl Association {
 /// peer that missed the SHUTDOWN would restart T2 before it expires, for ever.
 pub(crate) fn restart_t2(state: &mut State, transfer: &mut Transfer, now: Instant) {
     if let State::ShutdownSent(t2) = state {
-        let best = transfer.paths.path(transfer.paths.best());
+        let best = transfer.paths.fact(transfer.paths.best());
         t2.retry = Retry::start(best.rtt.rto_without_back_off(), now);
         transfer.forget_errors();
     }
@@ -116,7 +116,7 @@ pub(crate) fn advance(
     if !state.is_shutdown_due() || !transfer.sender.is_finished() {
         return;
     }
-    let retry = Retry::start(transfer.paths.fact(transfer.paths.best()).rto, now);
+    let retry = Retry::start(transfer.paths.fact(transfer.paths.best()).rto(), now);
     match *state {
         State::ShutdownPending => {
             // RFC 9260 §9.2 recommends five times RTO.Max for T5-shutdown-guard.

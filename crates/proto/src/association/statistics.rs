@@ -84,7 +84,7 @@ impl Association {
             messages_received,
             packets_dropped,
         } = self.counters;
-        let sacks = self.transfer.counters;
+        let sacks = &self.transfer.counters;
         let received = self.transfer.receiver.statistics();
         AssociationStatistics {
             state: self.state.name(),

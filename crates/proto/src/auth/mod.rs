@@ -22,12 +22,17 @@ use shared_keys::SharedKeys;
 /// Authentication state of an association.
 #[derive(Debug)]
 pub(crate) struct Authentication {
-    /// The random number of our key vector; the rest of it is the same for associations of one configuration.
-    random: [u8; RANDOM_LEN],
     /// `None` if only address changes have to be authenticated.
     general: Option<Box<General>>,
-    /// Set when the peer's key vector has been received.
-    agreed: Option<Agreed>,
+    stage: Stage,
+}
+
+/// Before and after the exchange of the key vectors.
+#[derive(Debug)]
+enum Stage {
+    /// The random number of our key vector; the rest of it is the same for associations of one configuration.
+    Offered([u8; RANDOM_LEN]),
+    Agreed(Agreed),
 }
 
 /// Authentication of other chunks than those of RFC 5061, and of keys that change.
@@ -113,16 +118,14 @@ impl Authentication {
     /// Requires chunks of the types `all` to be authenticated; `others` are those among them that are not of address changes.
     pub(crate) fn new(random: &[u8; RANDOM_LEN], others: &[u8], all: &[u8], shared: &[u8]) -> Self {
         Self {
-            random: *random,
             general: (!others.is_empty()).then(|| Box::new(General::new(all, shared))),
-            agreed: None,
+            stage: Stage::Offered(*random),
         }
     }
 
-    /// Continues with another random number in a handshake that starts again.
+    /// Continues with this random number in a handshake that starts again, or that the peer's handshake replaces.
     pub(crate) fn begin_again_with(&mut self, random: &[u8; RANDOM_LEN]) {
-        self.random = *random;
-        self.agreed = None;
+        self.stage = Stage::Offered(*random);
         if let Some(general) = &mut self.general {
             general.disagree();
         }
@@ -135,9 +138,19 @@ impl Authentication {
         }
     }
 
-    /// Our key vector, as sent in INIT and INIT ACK.
-    pub(crate) fn ours(&self) -> KeyVector {
-        KeyVector::ours(&self.random, self.demanded())
+    /// Our key vector, as sent in INIT and INIT ACK; `None` once that of the peer is known, because neither is needed again.
+    pub(crate) fn ours(&self) -> Option<KeyVector> {
+        match &self.stage {
+            Stage::Offered(random) => Some(KeyVector::ours(random, self.demanded())),
+            Stage::Agreed(_) => None,
+        }
+    }
+
+    const fn agreed(&self) -> Option<&Agreed> {
+        match &self.stage {
+            Stage::Offered(_) => None,
+            Stage::Agreed(agreed) => Some(agreed),
+        }
     }
 
     fn demanded(&self) -> &[u8] {
@@ -147,13 +160,13 @@ impl Authentication {
 
     /// Derives the association keys from the peer's key vector and the shared keys, of which `shared` is key 0 at the beginning.
     pub(crate) fn agree(&mut self, theirs: Option<KeyVector>, shared: &[u8]) {
-        let ours = self.ours();
-        self.agreed = theirs
-            .as_ref()
-            .and_then(|theirs| Agreed::on(&ours, theirs, shared));
-        let Some(theirs) = theirs.filter(|_| self.agreed.is_some()) else {
+        let (Some(ours), Some(theirs)) = (self.ours(), theirs) else {
             return;
         };
+        let Some(agreed) = Agreed::on(&ours, &theirs, shared) else {
+            return;
+        };
+        self.stage = Stage::Agreed(agreed);
         if self.general.is_none() && theirs.demands_more_than_asconf() {
             self.general = Some(Box::new(General::new(&ADDRESS_CHANGES, shared)));
         }
@@ -164,7 +177,7 @@ impl Authentication {
 
     /// Whether the peer's key vector is known.
     pub(crate) const fn is_agreed(&self) -> bool {
-        self.agreed.is_some()
+        self.agreed().is_some()
     }
 
     /// Whether the shared keys can be changed.
@@ -227,7 +240,7 @@ impl Authentication {
                 let found = general.keys.iter().find(|(known, _)| *known == id);
                 found.map(|(_, key)| key)
             }
-            None => self.agreed.as_ref().filter(|_| id == 0).map(|agreed| &agreed.key),
+            None => self.agreed().filter(|_| id == 0).map(|agreed| &agreed.key),
         }
     }
 
@@ -254,9 +267,7 @@ impl Authentication {
 
     /// Whether the peer supports authentication and accepts ASCONF and ASCONF ACK only if authenticated.
     pub(crate) fn peer_demands_address_changes(&self) -> bool {
-        self.agreed
-            .as_ref()
-            .is_some_and(|agreed| agreed.demands_address_changes)
+        self.agreed().is_some_and(|agreed| agreed.demands_address_changes)
     }
 
     /// Whether we accept chunks of type `kind` only if authenticated.
@@ -286,8 +297,7 @@ impl Authentication {
 
     /// Bytes of an AUTH chunk; 0 without authentication.
     pub(crate) fn overhead(&self) -> usize {
-        self.agreed
-            .as_ref()
+        self.agreed()
             .map_or(0, |agreed| Auth::HEADER_LEN + agreed.algorithm.code_len())
     }
 
@@ -301,7 +311,7 @@ impl Authentication {
         packet: &mut PacketBuilder<'_>,
         chunks: &[C],
     ) -> Result<(), NoRoom> {
-        let agreed = self.agreed.as_ref().ok_or(NoRoom)?;
+        let agreed = self.agreed().ok_or(NoRoom)?;
         let needed = |chunk: &C| chunk.wire_len().next_multiple_of(4);
         if self.overhead() + chunks.iter().map(needed).sum::<usize>() > packet.room() {
             return Err(NoRoom);
@@ -324,7 +334,7 @@ impl Authentication {
     pub(crate) fn push_before(&self, named: Option<u16>, chunks: &[u8], bytes: &mut Vec<u8>) {
         let start = bytes.len();
         let id = named.unwrap_or_else(|| self.key_in_use());
-        let (Some(agreed), Some(key)) = (&self.agreed, self.key(id)) else {
+        let (Some(agreed), Some(key)) = (self.agreed(), self.key(id)) else {
             bytes.extend_from_slice(chunks);
             return;
         };

@@ -8,7 +8,7 @@ use anabranch_wire::{
     Parameters, RawChunk, RawParameter,
 };
 
-use super::{Agreed, Algorithm, Authentication, BadRandom, KeyVector, KeyVectorReader, Verdict};
+use super::{Agreed, Algorithm, Authentication, BadRandom, KeyVector, KeyVectorReader, Stage, Verdict};
 
 const ASCONF: [u8; 2] = [0xc1, 0x80];
 
@@ -20,8 +20,9 @@ fn end(random: u8, shared: &[u8]) -> Authentication {
 /// Two endpoints after a handshake, each with its shared key.
 fn ends(shared: [&[u8]; 2]) -> (Authentication, Authentication) {
     let (mut alice, mut bob) = (end(1, shared[0]), end(2, shared[1]));
-    alice.agree(Some(bob.ours()), shared[0]);
-    bob.agree(Some(alice.ours()), shared[1]);
+    let [alices, bobs] = [&alice, &bob].map(Authentication::ours);
+    alice.agree(bobs, shared[0]);
+    bob.agree(alices, shared[1]);
     (alice, bob)
 }
 
@@ -65,7 +66,7 @@ fn hmac_is_valid_only_for_the_peer() {
     let packet = packet_of(&alice);
     assert_eq!(judged(&bob, &packet), Verdict::Genuine);
     let mut mallory = end(3, b"");
-    mallory.agree(Some(alice.ours()), b"");
+    mallory.agree(end(1, b"").ours(), b"");
     assert_eq!(judged(&mallory, &packet), Verdict::Forged);
     assert_eq!(
         judged(&end(2, b""), &packet),
@@ -127,8 +128,9 @@ fn peer_that_prefers_sha_1_gets_sha_1() {
     assert_eq!(theirs.algorithm(), Some(Algorithm::Sha1));
     assert!(theirs.demands(0xc1) && !theirs.demands(0x0f) && !theirs.demands(0x01));
     let (mut alice, mut old) = (end(1, b""), end(9, b""));
+    let alices = alice.ours().expect("nothing is agreed");
     alice.agree(Some(theirs.clone()), b"");
-    old.agreed = Agreed::on(&theirs, &alice.ours(), b"");
+    old.stage = Stage::Agreed(Agreed::on(&theirs, &alices, b"").expect("a common algorithm"));
     let packet = packet_of(&alice);
     assert_eq!(packet[CommonHeader::LEN + 4..][..8], [0x0f, 0, 0, 28, 0, 0, 0, 1]);
     assert_eq!(judged(&old, &packet), Verdict::Genuine);
@@ -189,7 +191,7 @@ fn auth_overhead_is_header_and_hmac() {
 fn resealed(sender: &Authentication, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
     let mut packet = packet_of(sender);
     let covered = &mut packet[CommonHeader::LEN + 4..];
-    let agreed = sender.agreed.as_ref().expect("there was a handshake");
+    let agreed = sender.agreed().expect("there was a handshake");
     covered[Auth::HEADER_LEN..][..agreed.algorithm.code_len()].fill(0);
     change(covered);
     agreed.algorithm.seal(&agreed.key, covered);
@@ -234,8 +236,9 @@ fn packets_are_genuine_by_any_key_that_the_receiver_has() {
     let secret = b"first";
     let general = |random| Authentication::new(&[random; 32], &[0], &[0], secret);
     let (mut alice, mut bob) = (general(1), general(2));
-    alice.agree(Some(bob.ours()), secret);
-    bob.agree(Some(alice.ours()), secret);
+    let [alices, bobs] = [&alice, &bob].map(Authentication::ours);
+    alice.agree(bobs, secret);
+    bob.agree(alices, secret);
     alice.add_key(7, b"second").expect("room");
     assert_eq!(
         judged(&bob, &packet_of(&alice)),

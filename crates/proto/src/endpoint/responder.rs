@@ -14,7 +14,7 @@ use super::inbound::Inbound;
 use super::spent::Spent;
 use super::{Endpoint, listener};
 use crate::association::{Agreement, Association, Control, Event, Introduced, Setup, Side, State};
-use crate::auth::{self, Authentication};
+use crate::auth::{self, Authentication, RANDOM_LEN};
 use crate::config::AssociationConfig;
 use crate::handshake;
 use crate::path::{Arrived, MAX_PATHS, PathSet, pair_addresses, pair_through};
@@ -255,10 +255,20 @@ fn apply(
             restarts = true;
             restart(endpoint, inbound, id, cookie);
         }
-        Verdict::B => collide(association, inbound, cookie),
+        Verdict::B => collide(
+            association,
+            &endpoint.randoms.of_tag(cookie.local_tag),
+            inbound,
+            cookie,
+        ),
         // A Stale Cookie error has thrown our handshake back, after both ends had learnt both tags. The peer completes its own.
         Verdict::D if matches!(association.state, State::CookieWait(..)) => {
-            collide(association, inbound, cookie);
+            collide(
+                association,
+                &endpoint.randoms.of_tag(cookie.local_tag),
+                inbound,
+                cookie,
+            );
         }
         //= rfc9260 5.2.4-12, 5.2.4-13
         // Our own handshake is completed by the peer's COOKIE ECHO.
@@ -284,8 +294,12 @@ fn apply(
 }
 
 //= rfc9260 5.2.4-7, 5.2.4-8
-/// Action B: the peer's INIT crossed ours. Its new tag is used, and its cookie completes the handshake.
-fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
+/// Action B: the peer's INIT crossed ours. Its new tag is used, and its cookie completes the handshake. Keys are derived from the key
+/// vector in our answer to its INIT, of which `random` is the random number.
+fn collide(association: &mut Association, random: &[u8; RANDOM_LEN], inbound: &Inbound<'_>, cookie: &Cookie) {
+    if let Some(authentication) = &mut association.authentication {
+        authentication.begin_again_with(random);
+    }
     association.peer.tag = cookie.peer_tag;
     association.peer.initial_tsn = cookie.peer_tsn;
     association.transfer.take_back_early(inbound.now);
@@ -340,7 +354,7 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
     anew.zero_checksum.is_accepted = cookie.declared.zero_checksum.is_some();
     anew.events = core::mem::take(&mut slot.association.events);
     anew.counters = slot.association.counters;
-    anew.transfer.counters = slot.association.transfer.counters;
+    anew.transfer.counters = core::mem::take(&mut slot.association.transfer.counters);
     anew.events.push(Event::Restarted { undelivered });
     if slot.association.owed.writable {
         anew.events.push(Event::Writable);

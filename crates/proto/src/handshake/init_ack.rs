@@ -67,28 +67,26 @@ pub(crate) fn on_init_ack(
     association.agree(agreement);
     if retry.repeated == 0 {
         // The INIT was sent only once, so the INIT ACK gives an RTT sample (RFC 9260 §6.3.1 C5).
-        let rtt = &mut association.transfer.paths.path_mut(path).rtt;
+        let rtt = &mut association.transfer.paths.fact_mut(path).rtt;
         rtt.on_sample(retry.expires - retry.timeout, now);
     }
     let (addresses, transfer) = (&mut association.addresses, &mut association.transfer);
     let path = if association.config.single_homed {
-        transfer.paths.publish_rtt(path);
         path
     } else {
-        let measured = transfer.paths.path(path).rtt.clone();
+        let measured = transfer.paths.fact(path).rtt.clone();
         let taken = take_addresses(addresses, transfer, &offer.addresses, answered_from, now);
         if taken == Paths::Replaced {
             association.control.forget_paths();
         }
         let path = path_between(&transfer.paths, answered_from).unwrap_or_default();
-        transfer.paths.path_mut(path).rtt = measured;
-        transfer.paths.publish_rtt(path);
+        transfer.paths.fact_mut(path).rtt = measured;
         path
     };
     report_unrecognized(&mut association.control, &offer.unrecognized);
     let retry = Retry {
         begun_again: retry.begun_again,
-        ..Retry::start(association.transfer.paths.fact(path).rto, now)
+        ..Retry::start(association.transfer.paths.fact(path).rto(), now)
     };
     //= rfc9260 3.3.3-25, 5.1.4-1, 5.1.4-2
     association.state = State::echoed(retry, offer.cookie);

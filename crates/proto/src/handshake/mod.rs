@@ -66,7 +66,10 @@ pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'
         parameters.push_supported_address_types(versions(true), versions(false));
     }
     Declared::ours(&association.config).push(&mut parameters);
-    let vector = association.authentication.as_deref().map(Authentication::ours);
+    let vector = association
+        .authentication
+        .as_deref()
+        .and_then(Authentication::ours);
     push_extensions(&association.extensions, vector.as_ref(), &mut parameters);
     let mut parameters = parameters.finish();
     pad(&mut parameters);

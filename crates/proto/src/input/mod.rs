@@ -94,7 +94,8 @@ impl Association {
             return Some(self.transfer.paths.best());
         }
         let path = known?;
-        if !self.transfer.paths.path(path).is_silent(now) {
+        let (facts, machinery) = self.transfer.paths.both(path);
+        if !machinery.is_silent(&facts.rtt, now) {
             // The two ports may belong to two uplinks behind one public address, whose packets would move one path back and
             // forth. The second uplink has to join, so its heartbeats are not answered. An ASCONF ACK is sent to the source
             // of the ASCONF.

@@ -6,6 +6,8 @@ use core::time::Duration;
 
 use anabranch_types::{Instant, PathId};
 
+use crate::on_demand::Idle;
+
 /// The heartbeat state of one path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Heartbeat {
@@ -183,6 +185,17 @@ pub(crate) struct ProbeBudget {
     /// Start of the period, which may be in the future, of which `used` probes are reserved.
     begins: Instant,
     used: u8,
+}
+
+impl Idle for ProbeBudget {
+    const IDLE: &'static Self = &Self {
+        begins: Instant::ZERO,
+        used: 0,
+    };
+
+    fn is_idle(&self) -> bool {
+        self.used == 0
+    }
 }
 
 impl ProbeBudget {

@@ -11,6 +11,7 @@ mod event;
 mod heartbeat;
 mod ids;
 mod join;
+mod list;
 mod loss_rate;
 mod mtu;
 mod pairing;
@@ -38,6 +39,7 @@ pub use event::{PathChange, PathEvent};
 pub(crate) use heartbeat::{Check, Heartbeat, HeartbeatInfo, ProbeBudget};
 pub(crate) use ids::PathIds;
 pub(crate) use join::Join;
+use list::PathList;
 pub(crate) use loss_rate::LossRate;
 pub(crate) use mtu::{MtuSearch, PathMtu};
 pub(crate) use pairing::{MAX_PATHS, pair_addresses, pair_through};
@@ -60,7 +62,6 @@ const LEAST_SILENCE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) struct Path {
     pub(crate) addr: PathAddr,
-    pub(crate) rtt: RttEstimator,
     pub(crate) loss_rate: LossRate,
     pub(crate) sending: OnDemand<Sending>,
     pub(crate) heartbeat: Heartbeat,
@@ -94,11 +95,18 @@ pub(crate) struct Path {
     pub(crate) counters: Tally,
 }
 
+/// Time within which an answer on a path with these round-trip times is expected: SRTT plus four times RTTVAR, or plus [`LEAST_SILENCE`] if
+/// that is longer, and at most the RTO. RTO.Min is not needed, because it allows for delayed acknowledgements.
+pub(crate) fn patience(rtt: &RttEstimator) -> Duration {
+    let varied = |smoothed| smoothed + (rtt.variation() * 4).max(LEAST_SILENCE);
+    let timeout = rtt.rto_without_back_off();
+    rtt.smoothed().map_or(timeout, varied).min(timeout)
+}
+
 impl Path {
-    pub(crate) fn new(addr: PathAddr, unsearched: u16, rtt: RttEstimator) -> Self {
+    pub(crate) fn new(addr: PathAddr, unsearched: u16) -> Self {
         Self {
             addr,
-            rtt,
             loss_rate: LossRate::default(),
             sending: OnDemand::default(),
             heartbeat: Heartbeat::default(),
@@ -166,24 +174,16 @@ impl Path {
         sending.is_some_and(|sending| sending.one_at_a_time && sending.t3.expires().is_some())
     }
 
-    /// Whether no packet was received on the path within [`Path::patience`].
-    pub(crate) fn is_silent(&self, now: Instant) -> bool {
+    /// Whether no packet was received on the path, whose round-trip times are `rtt`, within its [`patience`].
+    pub(crate) fn is_silent(&self, rtt: &RttEstimator, now: Instant) -> bool {
         self.heard_at
-            .is_none_or(|heard_at| heard_at + self.patience() < now)
+            .is_none_or(|heard_at| heard_at + patience(rtt) < now)
     }
 
-    /// Time within which an answer on the path is expected: SRTT plus four times RTTVAR, or plus [`LEAST_SILENCE`] if that is longer, and at
-    /// most the RTO. RTO.Min is not needed, because it allows for delayed acknowledgements.
-    pub(crate) fn patience(&self) -> Duration {
-        let varied = |smoothed| smoothed + (self.rtt.variation() * 4).max(LEAST_SILENCE);
-        let timeout = self.rtt.rto_without_back_off();
-        self.rtt.smoothed().map_or(timeout, varied).min(timeout)
-    }
-
-    /// Whether data or a heartbeat was acknowledged within the last RTO.
-    pub(crate) fn answered_lately(&self, now: Instant) -> bool {
+    /// Whether data or a heartbeat was acknowledged within the last RTO of `rtt`.
+    pub(crate) fn answered_lately(&self, rtt: &RttEstimator, now: Instant) -> bool {
         let last = self.acked_at.max(self.answered_at);
-        last.is_some_and(|last| now - last <= self.rtt.rto_without_back_off())
+        last.is_some_and(|last| now - last <= rtt.rto_without_back_off())
     }
 
     /// Handles a HEARTBEAT ACK; returns when the heartbeat or probe was sent if it is outstanding. All others that are outstanding

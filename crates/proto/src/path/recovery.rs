@@ -125,7 +125,8 @@ impl ProportionalRate {
 
 #[cfg(test)]
 mod tests {
-    use core::time::Duration;
+    use anabranch_policy::RttEstimator;
+    use anabranch_policy::options::RtoParameters;
 
     use anabranch_policy::{PathAck, PathFacts};
     use anabranch_types::PathId;
@@ -136,7 +137,7 @@ mod tests {
 
     /// A path whose window was cut from 100 to 70 chunks.
     fn facts(in_flight: u64) -> PathFacts {
-        let mut facts = PathFacts::new(PathId(0), 1_012, 1_000, Duration::from_secs(1));
+        let mut facts = PathFacts::new(PathId(0), 1_012, 1_000, RttEstimator::new(RtoParameters::RFC9260));
         facts.cwnd = 70 * CHUNK;
         facts.in_flight = in_flight;
         facts

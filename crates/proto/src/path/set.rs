@@ -6,7 +6,7 @@ use core::net::{IpAddr, SocketAddr};
 use anabranch_policy::{PathFacts, Reachability, last_resort, path_facts};
 use anabranch_types::{Instant, PathAddr, PathId, earliest};
 
-use super::{MtuSearch, Path, PathIds, PathMtu, PathPreference, PathStatistics, RttEstimator};
+use super::{MtuSearch, Path, PathIds, PathList, PathMtu, PathPreference, PathStatistics, RttEstimator};
 use anabranch_policy::catalog::PathMtuChoice;
 use anabranch_policy::options::RtoParameters;
 
@@ -21,8 +21,8 @@ const SMALLEST_MTU_V6: u16 = 1_280;
 /// The id of a removed path stays vacant until no chunk in the send buffer refers to it.
 #[derive(Debug, Default)]
 pub(crate) struct PathSet {
-    facts: Vec<PathFacts>,
-    inner: Vec<Path>,
+    facts: PathList<PathFacts>,
+    inner: PathList<Path>,
     /// Ids of the paths in `facts`.
     ids: PathIds,
     /// Paths over which a chunk with the I bit arrived, which requests an immediate SACK over the same path (RFC 9260 §3.3.1).
@@ -52,8 +52,8 @@ pub(crate) enum Arrived {
 impl PathSet {
     pub(crate) fn new(pairs: &[PathAddr], sizes: Sizes, rto: RtoParameters) -> Self {
         let mut set = Self {
-            facts: Vec::with_capacity(pairs.len()),
-            inner: Vec::with_capacity(pairs.len()),
+            facts: PathList::default(),
+            inner: PathList::default(),
             ids: PathIds::default(),
             sacks_asked: PathIds::default(),
             unresponsive: PathIds::default(),
@@ -74,13 +74,10 @@ impl PathSet {
         let at = self.facts.partition_point(|facts| facts.id < id);
         let size = sizes.of(&addr).size();
         let max_packet = max_packet(&addr, size) - self.reserved;
-        let mut facts = PathFacts::new(id, max_packet, max_data_chunk(max_packet), rto.initial);
+        let mut facts = PathFacts::new(id, max_packet, max_data_chunk(max_packet), RttEstimator::new(rto));
         facts.ipv6 = addr.remote.is_ipv6();
-        self.facts.reserve_exact(1);
         self.facts.insert(at, facts);
-        self.inner.reserve_exact(1);
-        self.inner
-            .insert(at, Path::new(addr, size, RttEstimator::new(rto)));
+        self.inner.insert(at, Path::new(addr, size));
         self.ids.insert(id);
         self.choose_resting();
     }
@@ -90,13 +87,10 @@ impl PathSet {
         let Some(at) = self.position(id) else { return };
         let removed = self.inner.remove(at);
         self.carried_before += removed.counters.carried();
-        // Address changes may have doubled the room, and most paths stay for long.
-        self.inner.shrink_to_fit();
         self.ids.remove(id);
         self.sacks_asked.remove(id);
         self.unresponsive.remove(id);
         let was_primary = self.facts.remove(at).primary;
-        self.facts.shrink_to_fit();
         self.choose_resting();
         if was_primary {
             self.set_primary(self.best());
@@ -187,7 +181,7 @@ impl PathSet {
     fn choose_resting(&mut self) {
         let costs = self.iter().filter(|(facts, _)| facts.is_active());
         let least = costs.map(|(_, path)| path.preference().cost).min();
-        for (facts, path) in self.facts.iter_mut().zip(&self.inner) {
+        for (facts, path) in self.facts.iter_mut().zip(&*self.inner) {
             facts.resting = facts.is_active() && least.is_some_and(|least| path.preference().cost > least);
         }
     }
@@ -198,6 +192,12 @@ impl PathSet {
     }
 
     /// Facts and internal state of path `id`.
+    pub(crate) fn both(&self, id: PathId) -> (&PathFacts, &Path) {
+        let at = self.at(id);
+        (&self.facts[at], &self.inner[at])
+    }
+
+    /// Facts and internal state of path `id`, for a change.
     pub(crate) fn both_mut(&mut self, id: PathId) -> (&mut PathFacts, &mut Path) {
         let at = self.at(id);
         (&mut self.facts[at], &mut self.inner[at])
@@ -208,7 +208,7 @@ impl PathSet {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&PathFacts, &Path)> {
-        self.facts.iter().zip(&self.inner)
+        self.facts.iter().zip(&*self.inner)
     }
 
     /// The primary path, selected by the handshake, the application or the peer. It stays the primary path while it is inactive,
@@ -221,7 +221,7 @@ impl PathSet {
     }
 
     pub(crate) fn set_primary(&mut self, primary: PathId) {
-        for facts in &mut self.facts {
+        for facts in &mut *self.facts {
             facts.primary = facts.id == primary;
         }
     }
@@ -262,36 +262,23 @@ impl PathSet {
         self.inner.iter().map(|path| path.addr.remote)
     }
 
-    /// Copies SRTT, RTTVAR and RTO of path `id` into its facts.
-    pub(crate) fn publish_rtt(&mut self, id: PathId) {
-        let at = self.at(id);
-        let rtt = &self.inner[at].rtt;
-        let facts = &mut self.facts[at];
-        facts.srtt = rtt.smoothed();
-        facts.rttvar = rtt.variation();
-        facts.min_rtt = rtt.smallest();
-        facts.rto = rtt.rto();
-    }
-
     /// Changes the bounds of the RTO of all paths.
     pub(crate) fn set_rto_limits(&mut self, limits: RtoParameters) {
-        for at in 0..self.inner.len() {
-            self.inner[at].rtt.set_limits(limits);
-            self.publish_rtt(self.facts[at].id);
+        for facts in &mut *self.facts {
+            facts.rtt.set_limits(limits);
         }
     }
 
     /// Adds an RTT sample of path `id`: something sent at `sent_at` is acknowledged at `now`.
     pub(crate) fn rtt_sample(&mut self, id: PathId, sent_at: Instant, now: Instant) {
-        let path = self.path_mut(id);
-        let backed_off = path.rtt.rto();
-        path.rtt.on_sample(sent_at, now);
-        if 2 * path.rtt.rto() <= backed_off
+        let (facts, path) = self.both_mut(id);
+        let backed_off = facts.rto();
+        facts.rtt.on_sample(sent_at, now);
+        if 2 * facts.rto() <= backed_off
             && let Some(sending) = path.sending.active_mut()
         {
-            sending.t3.shorten(path.rtt.rto(), now);
+            sending.t3.shorten(facts.rto(), now);
         }
-        self.publish_rtt(id);
     }
 
     /// Counts acknowledged chunks of path `id` in its loss rate.
@@ -334,9 +321,7 @@ impl PathSet {
 
     /// Releases memory of paths on which nothing is sent.
     pub(crate) fn release_memory(&mut self) {
-        self.facts.shrink_to_fit();
-        self.inner.shrink_to_fit();
-        for path in &mut self.inner {
+        for path in &mut *self.inner {
             path.sending.release_if_idle();
         }
     }
@@ -404,7 +389,7 @@ impl PathSet {
 
     /// The path with exactly these addresses.
     pub(crate) fn between(&self, addr: PathAddr) -> Option<PathId> {
-        let mut all = self.ids().zip(&self.inner);
+        let mut all = self.ids().zip(&*self.inner);
         all.find(|(_, path)| path.addr == addr).map(|(id, _)| id)
     }
 
@@ -500,9 +485,9 @@ impl PathSet {
                 preference: path.preference(),
                 primary: facts.primary,
                 mtu: path.packet_size(),
-                srtt: facts.srtt,
-                min_rtt: facts.min_rtt,
-                rto: facts.rto,
+                srtt: facts.srtt(),
+                min_rtt: facts.min_rtt(),
+                rto: facts.rto(),
                 cwnd: facts.cwnd,
                 ssthresh: facts.ssthresh,
                 in_flight: facts.in_flight,

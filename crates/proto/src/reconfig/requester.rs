@@ -250,7 +250,7 @@ impl Requester {
         if packet.push(&outstanding.chunk).is_ok() {
             outstanding.is_due = false;
             outstanding.path = Some(path);
-            outstanding.expires = Some(now + transfer.paths.fact(path).rto);
+            outstanding.expires = Some(now + transfer.paths.fact(path).rto());
         }
     }
 
@@ -309,7 +309,7 @@ impl Requester {
             let path = outstanding.path.filter(|path| parts.0.paths.contains(*path));
             if let Some(path) = path {
                 outstanding.is_in_progress = true;
-                outstanding.expires = Some(now + parts.0.paths.fact(path).rto);
+                outstanding.expires = Some(now + parts.0.paths.fact(path).rto());
             }
             return;
         }

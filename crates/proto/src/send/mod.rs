@@ -122,6 +122,8 @@ pub(crate) struct Sender {
     was_negotiated: bool,
     /// See [`Sender::is_renumbered`].
     is_renumbered: bool,
+    /// Whether SACKs report a selection of the received TSNs if not all fit.
+    selected_gaps: bool,
     buffer: SendBuffer,
     max_message: usize,
     /// Payload of a full-sized fragment on the path of the last one.
@@ -156,6 +158,7 @@ impl Sender {
             partially_reliable: false,
             was_negotiated: false,
             is_renumbered: false,
+            selected_gaps: false,
             buffer: SendBuffer::new(config.buffer),
             max_message: config.max_message,
             full_piece: 0,
@@ -187,7 +190,7 @@ impl Sender {
 
     /// Notes whether SACKs report a selection of the received TSNs if not all fit.
     pub(crate) const fn expect_selected_gaps(&mut self, agreed: bool) {
-        self.scoreboard.expect_selected_gaps(agreed);
+        self.selected_gaps = agreed;
     }
 
     //= rfc9260 6.1-1, 6.1-2, 6.1-4, 6.1-5
@@ -412,7 +415,11 @@ impl Sender {
         let Applied {
             reneged,
             retains_unreported,
-        } = self.scoreboard.apply(sack.cumulative, &sack.blocks, now);
+        } = if self.selected_gaps {
+            self.scoreboard.apply_selected(sack.cumulative, &sack.blocks)
+        } else {
+            self.scoreboard.apply(sack.cumulative, &sack.blocks, now)
+        };
         let kept_bytes = self.scoreboard.keep(&sack.kept);
         // SACKs do not report abandoned TSNs, so these do not show that the SACK is an old one.
         let is_old = retains_unreported && !self.partial.has_skipped();

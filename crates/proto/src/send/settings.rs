@@ -79,6 +79,7 @@ impl Sender {
     pub(crate) fn release_memory(&mut self) {
         self.streams.shrink(0);
         self.scoreboard.shrink(0);
+        self.scoreboard.release_path_acks();
         self.buffer.longest = 0;
     }
 

@@ -11,9 +11,10 @@ use core::time::Duration;
 
 use anabranch_policy::BufferSize;
 use anabranch_policy::catalog::SackHandlingChoice;
+use anabranch_policy::options::RtoParameters;
 use anabranch_policy::stream_scheduler::{FixedMap, FixedMapParameters};
 use anabranch_policy::{
-    LossCause, NoParameters, PathFacts, Policy, Reachability, StreamFacts, StreamScheduler,
+    LossCause, NoParameters, PathFacts, Policy, Reachability, RttEstimator, StreamFacts, StreamScheduler,
 };
 use anabranch_types::{
     Instant, IntervalSet, MessageId, PathId, Ppid, Seed, Ssn, StreamId, Tsn, UnwrappedTsn,
@@ -663,7 +664,7 @@ fn started_message_stays_on_the_path_of_its_stream() {
     let mut scheduler = FixedMap::new(FixedMapParameters::DEFAULT);
     let usable = [A, B].map(|id| PathFacts {
         reachability: Reachability::Active,
-        ..PathFacts::new(id, 1_016, 1_000, Duration::from_secs(1))
+        ..PathFacts::new(id, 1_016, 1_000, RttEstimator::new(RtoParameters::RFC9260))
     });
     scheduler.observe(&usable, NOW);
     sender.negotiated(2, 5_000, true, &mut scheduler);

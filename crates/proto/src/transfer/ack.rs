@@ -74,8 +74,9 @@ impl Transfer {
         let truncated = self.may_be_truncated(path, &sack, now);
         let scheduler = &mut *self.policies.stream_scheduler;
         let outcome = self.sender.on_sack(&sack, scheduler, now);
-        self.counters.received += 1;
-        self.counters.chunks_reneged += u64::from(outcome.reneged);
+        let counters = self.counters.make_mut();
+        counters.received += 1;
+        counters.chunks_reneged += u64::from(outcome.reneged);
         // Unless agreed, the flags mean nothing (RFC 9260 §3.3.4).
         let packet_count = sack.packet_count.filter(|_| self.packet_counts);
         let is_news = outcome.cumulative_advanced || has_news(self.sender.path_acks());

@@ -54,7 +54,7 @@ impl Transfer {
             let payload = duplicate.payload().len() as u64;
             push_data(packet, &duplicate);
             let facts = self.paths.fact_mut(path);
-            let until = now + facts.srtt.unwrap_or(facts.rto);
+            let until = now + facts.srtt().unwrap_or_else(|| facts.rto());
             facts.duplicated_bytes += chunk.bytes;
             facts.sent_chunks += 1;
             let machinery = self.paths.path_mut(path);

@@ -99,7 +99,7 @@ impl Transfer {
             self.reduce_marked(path, tsn, now);
         }
         let path = sent_on.unwrap_or(arrived_on);
-        let rtt = self.paths.fact(path).srtt.unwrap_or_default();
+        let rtt = self.paths.fact(path).srtt().unwrap_or_default();
         let reduced = Reduced {
             lowest: chunk.lowest,
             any_path: sent_on.is_none(),

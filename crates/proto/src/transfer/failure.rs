@@ -31,8 +31,7 @@ impl Transfer {
 
     /// T4 expired for an ASCONF that was sent on `path` (RFC 5061 §5.1 B1).
     pub(crate) fn request_timed_out(&mut self, path: PathId, now: Instant) -> Effects {
-        self.paths.path_mut(path).rtt.back_off();
-        self.paths.publish_rtt(path);
+        self.paths.fact_mut(path).rtt.back_off();
         self.error_on(path, now)
     }
 
@@ -188,7 +187,7 @@ impl Transfer {
         }
         // The SACK describes the receiver at the time when it was sent. On its way it did not wait in the queues that data of this side
         // fills, and what it waited in others is within the patience.
-        let age = self.paths.fact(arrived_on).min_rtt.unwrap_or_default();
+        let age = self.paths.fact(arrived_on).min_rtt().unwrap_or_default();
         for path in self.paths.ids() {
             if self.is_silent(path, now - age) && self.paths.active_count() > 1 {
                 effects.append(self.suspect(path, now));

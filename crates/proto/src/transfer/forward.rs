@@ -116,7 +116,7 @@ impl Transfer {
         let round_trip = self
             .paths
             .contains(last.path)
-            .then(|| self.paths.fact(last.path).srtt)
+            .then(|| self.paths.fact(last.path).srtt())
             .flatten();
         if now >= last.sent_at + round_trip.unwrap_or(MAX_DELAY).min(MAX_DELAY) {
             self.forwarding.make_mut().is_due = true;
@@ -180,7 +180,7 @@ impl Transfer {
         let earlier = self.forwarding.last;
         let earlier = earlier.filter(|last| (last.point, last.path) == (point, path));
         let running = earlier.and_then(|last| last.expires);
-        let expires = running.or_else(|| Some(now + self.paths.fact(path).rto));
+        let expires = running.or_else(|| Some(now + self.paths.fact(path).rto()));
         // If not all of it fitted, the rest follows when the peer has acknowledged this one.
         *self.forwarding.make_mut() = Forwarding {
             is_due: false,

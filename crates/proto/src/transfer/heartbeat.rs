@@ -55,8 +55,8 @@ impl Transfer {
     /// Sends a heartbeat on `path` at once, unless an outstanding one may still be acknowledged.
     pub(crate) fn send_heartbeat(&mut self, path: PathId, now: Instant) {
         if !self.heartbeats_are_over(path) {
-            let path = self.paths.path_mut(path);
-            path.heartbeat.hurry(path.rtt.rto_without_back_off(), now);
+            let (facts, path) = self.paths.both_mut(path);
+            path.heartbeat.hurry(facts.rtt.rto_without_back_off(), now);
         }
     }
 
@@ -66,8 +66,8 @@ impl Transfer {
         if self.heartbeats_are_over(path) || self.paths.path(path).heartbeats_disabled {
             return false;
         }
-        let path = self.paths.path_mut(path);
-        path.heartbeat.check(path.rtt.rto_without_back_off(), now);
+        let (facts, path) = self.paths.both_mut(path);
+        path.heartbeat.check(facts.rtt.rto_without_back_off(), now);
         true
     }
 
@@ -105,8 +105,8 @@ impl Transfer {
     /// Sends a heartbeat on the unconfirmed `path` at once, bundled with a COOKIE ACK; returns `false` if an outstanding one may
     /// still be acknowledged.
     pub(crate) fn hurry_heartbeat(&mut self, path: PathId, now: Instant) -> bool {
-        let path = self.paths.path_mut(path);
-        path.heartbeat.hurry(path.rtt.rto(), now)
+        let (facts, path) = self.paths.both_mut(path);
+        path.heartbeat.hurry(facts.rto(), now)
     }
 
     /// Replaces an outstanding heartbeat that was sent to the old port of `path`: at once, or to an unconfirmed address as soon as
@@ -138,14 +138,14 @@ impl Transfer {
             return;
         }
         let facts = self.paths.fact(path);
-        let (reachability, rto) = (facts.reachability, facts.rto);
+        let (reachability, rto) = (facts.reachability, facts.rto());
         let Some(every) = self.policies.failover.heartbeat_interval(facts) else {
             self.paths.path_mut(path).heartbeat.schedule(None);
             return;
         };
         if reachability == Reachability::Unconfirmed && every == Duration::ZERO {
-            let period = self.paths.fact(self.paths.best()).rto;
-            let next = self.probe_budget.reserve(begin, period);
+            let period = self.paths.fact(self.paths.best()).rto();
+            let next = self.probe_budget.make_mut().reserve(begin, period);
             self.paths.path_mut(path).heartbeat.schedule(Some(next));
             return;
         }
@@ -169,7 +169,7 @@ impl Transfer {
         let nonce = self.secrets.number();
         let info = HeartbeatInfo { path, nonce }.encode();
         if self.push_heartbeat(path, &info, packet) {
-            let rto = self.paths.fact(path).rto;
+            let rto = self.paths.fact(path).rto();
             let answer_due = self.answer_due(path, now);
             let machinery = self.paths.path_mut(path);
             machinery.heartbeat.sent(nonce, rto, now);
@@ -187,8 +187,8 @@ impl Transfer {
         if self.paths.is_confirmed(path) || !self.paths.is_confirmed(best) {
             return None;
         }
-        let patience = JOIN_SRTTS * self.paths.fact(best).srtt? + JOIN_MARGIN;
-        Some(now + patience.min(self.paths.fact(path).rto))
+        let patience = JOIN_SRTTS * self.paths.fact(best).srtt()? + JOIN_MARGIN;
+        Some(now + patience.min(self.paths.fact(path).rto()))
     }
 
     /// Writes a HEARTBEAT or a reachability probe into a packet for `path` if one is due.
@@ -257,10 +257,7 @@ impl Transfer {
             }
             // Data shows how long the path takes, and its T3 backs off if it is lost.
             Some(Check::Second) => {}
-            None => {
-                self.paths.path_mut(path).rtt.back_off();
-                self.paths.publish_rtt(path);
-            }
+            None => self.paths.fact_mut(path).rtt.back_off(),
         }
         self.paths.path_mut(path).join.want();
         let effects = self.heartbeat_missed(path, now);

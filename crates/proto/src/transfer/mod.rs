@@ -72,7 +72,7 @@ use self::progress::Stall;
 use self::split::Splitting;
 use self::zero_window::WindowProbe;
 use crate::config::AssociationConfig;
-use crate::on_demand::OnDemand;
+use crate::on_demand::{Idle, OnDemand};
 use crate::path::{Marks, PathSet, ProbeBudget};
 use crate::recv::{Parts, Receiver, ReceiverConfig};
 use crate::secrets::Secrets;
@@ -95,7 +95,7 @@ pub(crate) struct Transfer {
     window_probe: WindowProbe,
     stall: Option<Box<Stall>>,
     forwarding: OnDemand<Forwarding>,
-    probe_budget: ProbeBudget,
+    probe_budget: OnDemand<ProbeBudget>,
     /// Whether SHUTDOWN or SHUTDOWN ACK was sent, which ends heartbeats on confirmed paths (RFC 9260 §8.3).
     is_finishing: bool,
     /// Time at which the path scheduler is called again.
@@ -113,7 +113,7 @@ pub(crate) struct Transfer {
     pub(crate) marks: Marks,
     /// Sets whose memory the next SACK reuses.
     sack_scratch: Option<Box<[IntervalSet; 2]>>,
-    pub(crate) counters: SackCounters,
+    pub(crate) counters: OnDemand<SackCounters>,
 }
 
 /// Counters of SACKs in both directions.
@@ -122,6 +122,18 @@ pub(crate) struct SackCounters {
     pub(crate) received: u64,
     pub(crate) sent: u64,
     pub(crate) chunks_reneged: u64,
+}
+
+impl Idle for SackCounters {
+    const IDLE: &'static Self = &Self {
+        received: 0,
+        sent: 0,
+        chunks_reneged: 0,
+    };
+
+    fn is_idle(&self) -> bool {
+        self.received == 0 && self.sent == 0
+    }
 }
 
 /// The initial TSNs of both directions.
@@ -181,7 +193,7 @@ impl Transfer {
             window_probe: WindowProbe::default(),
             stall: None,
             forwarding: OnDemand::IDLE,
-            probe_budget: ProbeBudget::default(),
+            probe_budget: OnDemand::IDLE,
             is_finishing: false,
             scheduler_wakes: None,
             secrets,
@@ -191,7 +203,7 @@ impl Transfer {
             splits_chunks: false,
             marks: Marks::default(),
             sack_scratch: None,
-            counters: SackCounters::default(),
+            counters: OnDemand::IDLE,
             config,
         }
     }
@@ -324,7 +336,7 @@ impl Transfer {
         }
         let last = machinery.data_sent_at.max(machinery.acked_at);
         let sending = machinery.sending.make_mut();
-        sending.t3.follow(oldest, facts.rto, now);
+        sending.t3.follow(oldest, facts.rto(), now);
         let probe_at = tail_probe_at(facts, last, sending.t3.expires(), &*self.policies.tail_probe);
         sending.tail_probe.follow(probe_at);
     }

@@ -46,10 +46,9 @@ impl Transfer {
         self.sender.open_path(id);
         self.paths
             .insert(id, addr, self.config.path_sizes(), self.config.rto());
-        let (facts, path) = self.paths.both_mut(id);
+        let facts = self.paths.fact_mut(id);
         facts.errors = missed;
-        (0..missed).for_each(|_| path.rtt.back_off());
-        self.paths.publish_rtt(id);
+        (0..missed).for_each(|_| facts.rtt.back_off());
         self.tell_added(id, now);
         self.publish_windows();
         self.apply_preferences();

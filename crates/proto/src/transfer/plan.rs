@@ -83,7 +83,7 @@ impl Transfer {
             Decision::Wait { until } => self.scheduler_wakes = until.filter(|until| *until > now),
             // RFC 9260 §6.1 A: the first zero window probe is sent one RTO after the receiver has closed its window.
             Decision::WindowIsShut => {
-                let rto = self.paths.fact(self.paths.best()).rto;
+                let rto = self.paths.fact(self.paths.best()).rto();
                 self.window_probe.schedule(now + rto);
             }
         }
@@ -338,5 +338,5 @@ fn where_it_fits(facts: &[PathFacts], wanted: PathId, bytes: u64) -> Option<Path
         return Some(wanted);
     }
     let free = others().filter(|path| path.can_take_data());
-    free.min_by_key(|path| (path.srtt, path.id)).map(|path| path.id)
+    free.min_by_key(|path| (path.srtt(), path.id)).map(|path| path.id)
 }

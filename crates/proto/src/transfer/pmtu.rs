@@ -9,7 +9,7 @@ use anabranch_types::{Instant, PathAddr, PathId};
 use anabranch_wire::{CommonHeader, Heartbeat, PacketBuilder, Pad, RawChunk};
 
 use super::{Effects, Transfer};
-use crate::path::{HeartbeatInfo, PathChange, PathMtu};
+use crate::path::{HeartbeatInfo, PathChange, PathMtu, patience};
 
 impl Transfer {
     /// Starts the search on all paths when data is sent; before, probing would be a waste (RFC 8899 §5.1.1). Paths that do not
@@ -87,10 +87,10 @@ impl Transfer {
     ) -> Option<(PathId, usize)> {
         let (path, limit) = self.paths.mtu_probe_due(now)?;
         let fresh = self.secrets.number();
-        let machinery = self.paths.path_mut(path);
+        let (facts, machinery) = self.paths.both_mut(path);
         // Without back-off: after an outage the probe is repeated soon.
-        let rto = machinery.rtt.rto_without_back_off();
-        let round_trip = machinery.patience();
+        let rto = facts.rtt.rto_without_back_off();
+        let round_trip = patience(&facts.rtt);
         let nonce = machinery.mtu.as_mut()?.sent(fresh, rto, round_trip, now);
         let info = HeartbeatInfo { path, nonce }.encode();
         let mut builder = PacketBuilder::new(buffer, header, limit.into());

@@ -57,7 +57,7 @@ impl Transfer {
         self.receiver.size_for(range, self.paths.facts(), now);
         // An end that only receives has no round-trip time of the path of the handshake for the first 30 s. It asks once: a peer that
         // does not answer heartbeats is found out as always.
-        let is_known = self.paths.fact(path).srtt.is_some() || self.paths.path(path).rtt_asked;
+        let is_known = self.paths.fact(path).srtt().is_some() || self.paths.path(path).rtt_asked;
         if !is_known && self.receiver.fills_its_window() {
             self.paths.path_mut(path).rtt_asked = true;
             self.check(path, now);
@@ -72,8 +72,9 @@ impl Transfer {
             ..form
         };
         if self.receiver.write_sack(packet, form) {
-            self.counters.sent += 1;
-            self.paths.sack_sent(path, self.counters.sent);
+            let counters = self.counters.make_mut();
+            counters.sent += 1;
+            self.paths.sack_sent(path, counters.sent);
         }
     }
 }

@@ -83,7 +83,8 @@ impl Transfer {
     /// about this path, so its T3 runs on, or a heartbeat is sent. T3 runs without outstanding data only while a heartbeat may end it.
     fn release_timer(&mut self, path: PathId, now: Instant) {
         let owed = self.sender.earliest_outstanding(path);
-        let is_silent = !self.paths.path(path).answered_lately(now);
+        let (facts, machinery) = self.paths.both(path);
+        let is_silent = !machinery.answered_lately(&facts.rtt, now);
         let is_checked = owed.is_none() && is_silent && self.check(path, now);
         let sending = self.paths.path_mut(path).sending.make_mut();
         if is_checked && sending.one_at_a_time {

@@ -89,12 +89,13 @@ impl Transfer {
             .iter()
             .filter(|(facts, path)| facts.is_usable() && path.sacks_doubted.is_none());
         let sound = sound.map(|(facts, _)| facts);
-        let best = sound.min_by_key(|facts: &&PathFacts| (facts.srtt, facts.id));
+        let best = sound.min_by_key(|facts: &&PathFacts| (facts.srtt(), facts.id));
         best.map_or(wanted, |facts| facts.id)
     }
 }
 
 /// The time in which a HEARTBEAT ACK arrives unless it was lost.
 fn answer_time(path: &PathFacts) -> Duration {
-    path.srtt.map_or(path.rto, |srtt| 2 * srtt + 4 * path.rttvar)
+    path.srtt()
+        .map_or_else(|| path.rto(), |srtt| 2 * srtt + 4 * path.rttvar())
 }

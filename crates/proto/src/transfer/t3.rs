@@ -20,14 +20,13 @@ impl Transfer {
         }
         let lost = self.sender.lose_all(path);
         self.begin_recovery_from_timeout(path, lost.highest);
-        let machinery = self.paths.path_mut(path);
-        machinery.rtt.back_off();
+        let (facts, machinery) = self.paths.both_mut(path);
+        facts.rtt.back_off();
         let sending = machinery.sending.make_mut();
         sending.t3.stop();
         sending.loss_check_at = None;
         sending.tail_probe.settle();
         machinery.counters.rare().timeouts += 1;
-        self.paths.publish_rtt(path);
         self.policies.loss.on_timeout(path);
         let (counts, mut effects) = match self.window_probe {
             WindowProbe::Out { answered } => {

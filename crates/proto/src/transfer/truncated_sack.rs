@@ -23,7 +23,7 @@ impl Transfer {
         sack: &ValidSack,
         now: Instant,
     ) -> Option<MaybeTruncated> {
-        let min_rtt = self.paths.fact(path).min_rtt?;
+        let min_rtt = self.paths.fact(path).min_rtt()?;
         self.sender.may_be_truncated(sack, path, now - min_rtt)
     }
 

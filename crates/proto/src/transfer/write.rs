@@ -276,7 +276,7 @@ impl Transfer {
             return;
         };
         let idle = now - last;
-        if facts.in_flight == 0 && idle > facts.rto {
+        if facts.in_flight == 0 && idle > facts.rto() {
             self.policies.congestion.on_idle(facts, idle);
             self.publish_windows();
         }

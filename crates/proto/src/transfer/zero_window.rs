@@ -106,7 +106,7 @@ impl Transfer {
     /// then its SACK may have been lost.
     fn repeat_refused(&mut self, refused_at: Instant, now: Instant) {
         for path in self.paths.ids() {
-            let round_trip = self.paths.fact(path).srtt;
+            let round_trip = self.paths.fact(path).srtt();
             let a_round_trip_ago = round_trip.map_or(refused_at, |round_trip| now - round_trip);
             let silent_since = refused_at.max(a_round_trip_ago);
             let was_silent = self.paths.path(path).was_silent_since(silent_since);

@@ -10,7 +10,7 @@ mod socket_buffers;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use anabranch_policy::{PathFacts, Reachability};
+use anabranch_policy::{PathFacts, Reachability, RttEstimator};
 use anabranch_types::{Instant, PathId};
 
 use plain::PlainTcp;
@@ -91,8 +91,8 @@ pub(crate) struct NewConnection {
 
 /// Path facts of a subflow before its handshake.
 pub(crate) fn initial_facts(parameters: &OpenParameters, config: &TcpConfig) -> PathFacts {
-    let rto = config.rto().initial;
-    let mut facts = PathFacts::new(parameters.id, config.mtu, parameters.mss, rto);
+    let rtt = RttEstimator::new(config.rto());
+    let mut facts = PathFacts::new(parameters.id, config.mtu, parameters.mss, rtt);
     facts.reachability = Reachability::Unconfirmed;
     facts
 }

@@ -160,7 +160,7 @@ impl MptcpConnection {
             (Role::CapableInitiator, Stage::SynSent, MpCapableForm::SynAck(key)) => {
                 subflow.stage = Stage::PreEstablished {
                     peer: crate::wire::Nonce::default(),
-                    again: Some(call.now + self.facts[at].rto),
+                    again: Some(call.now + self.facts[at].rto()),
                     times: 0,
                 };
                 self.handshake.learn(capable);
@@ -192,7 +192,7 @@ impl MptcpConnection {
     }
 
     fn on_join(&mut self, at: usize, join: &MpJoin, call: &mut CallContext<'_>) {
-        let rto = self.facts[at].rto;
+        let rto = self.facts[at].rto();
         let subflow = &mut self.subflows[at];
         match (subflow.role, *join) {
             (
@@ -231,7 +231,7 @@ impl MptcpConnection {
             Role::CapableInitiator => {
                 // The peer advertises its addresses right afterwards; address pairing works better with all of them known.
                 let patience = if self.settings.remote.is_empty() {
-                    self.facts[at].srtt.unwrap_or_default()
+                    self.facts[at].srtt().unwrap_or_default()
                 } else {
                     core::time::Duration::ZERO
                 };

@@ -325,7 +325,7 @@ impl MptcpConnection {
         let speaking = (0..self.subflows.len()).filter(|at| self.subflows[*at].can_acknowledge());
         speaking.min_by_key(|at| {
             let facts = &self.facts[*at];
-            (facts.errors, facts.srtt.is_none(), facts.srtt, *at)
+            (facts.errors, facts.srtt().is_none(), facts.srtt(), *at)
         })
     }
 

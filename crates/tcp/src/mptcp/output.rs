@@ -196,7 +196,7 @@ impl MptcpConnection {
             _ if self.facts.iter().any(|facts| facts.in_flight > 0) => None,
             _ => {
                 let open = (0..self.subflows.len()).filter(|at| has_room(*at));
-                let best = open.min_by_key(|at| (self.facts[*at].errors, self.facts[*at].srtt))?;
+                let best = open.min_by_key(|at| (self.facts[*at].errors, self.facts[*at].srtt()))?;
                 Some((best, 0))
             }
         }

@@ -30,7 +30,7 @@ impl MptcpConnection {
         let at = (0..self.subflows.len())
             .filter(|at| may(*at) && self.fits(*at, length))
             .filter(|at| !(fresh && carriers.contains(Self::path(*at))))
-            .min_by_key(|at| (self.facts[*at].errors, self.facts[*at].srtt, *at))?;
+            .min_by_key(|at| (self.facts[*at].errors, self.facts[*at].srtt(), *at))?;
         Some(self.send_again(at, start, call))
     }
 

@@ -67,7 +67,7 @@ impl MptcpConnection {
 
     /// Repeats the third segment of a handshake, since nothing confirms its arrival.
     fn repeat_proof(&mut self, at: usize, call: &mut CallContext<'_>) {
-        let rto = self.facts[at].rto;
+        let rto = self.facts[at].rto();
         let subflow = &mut self.subflows[at];
         let Stage::PreEstablished { again, times, .. } = &mut subflow.stage else {
             return;
@@ -106,7 +106,7 @@ impl MptcpConnection {
             .iter()
             .zip(&self.subflows)
             .filter(|(_, subflow)| !subflow.gone);
-        let longest = open.map(|(facts, _)| facts.rto).max().unwrap_or_default();
+        let longest = open.map(|(facts, _)| facts.rto()).max().unwrap_or_default();
         let doubled = 2_u32.pow(self.sender.checks.min(6));
         (longest * 2).max(SHORTEST_CHECK) * doubled
     }
@@ -143,7 +143,7 @@ impl MptcpConnection {
 
     /// Upper limit for the time until an answer arrives.
     pub(super) fn end_interval(&self) -> Duration {
-        let fastest = self.best_subflow().map(|at| self.facts[at].rto);
+        let fastest = self.best_subflow().map(|at| self.facts[at].rto());
         fastest.unwrap_or(SHORTEST_CHECK)
     }
 

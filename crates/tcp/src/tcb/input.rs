@@ -292,11 +292,7 @@ impl ControlBlock {
 
     /// The policies see the RTT sample of this acknowledgement, and the window before it.
     fn refresh_srtt(&self, context: &mut Context<'_>) {
-        let (srtt, rttvar, min_rtt) = (self.rtt.smoothed(), self.rtt.variation(), self.rtt.smallest());
-        let facts = self.facts(context);
-        facts.srtt = srtt;
-        facts.rttvar = rttvar;
-        facts.min_rtt = min_rtt;
+        self.facts(context).rtt.clone_from(&self.rtt);
     }
 
     fn fin_is_acked(&self) -> bool {

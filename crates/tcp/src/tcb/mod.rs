@@ -268,10 +268,7 @@ impl ControlBlock {
         facts.in_flight = self.in_flight();
         facts.queued = self.scoreboard.held();
         facts.in_recovery = self.recovery.is_fast();
-        facts.srtt = self.rtt.smoothed();
-        facts.rttvar = self.rtt.variation();
-        facts.min_rtt = self.rtt.smallest();
-        facts.rto = self.rtt.rto();
+        facts.rtt.clone_from(&self.rtt);
         facts.last_sent = self.last_sent;
     }
 

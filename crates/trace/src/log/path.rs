@@ -1,10 +1,20 @@
 //! Path events: the differences between the current and the previous state of each path.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use anabranch_policy::{PathFacts, Reachability};
+use anabranch_policy::options::RtoParameters;
+use anabranch_policy::{PathFacts, Reachability, RttEstimator};
 use anabranch_types::{AssociationId, PathAddr, PathId};
 use serde::Serialize;
+
+/// Limits of a timeout of zero, from which that of any path differs.
+const NO_TIMEOUT: RtoParameters = RtoParameters {
+    initial: Duration::ZERO,
+    min: Duration::ZERO,
+    max: Duration::ZERO,
+    margin: Duration::ZERO,
+};
 
 /// State of one path.
 #[derive(Clone, Copy, Debug)]
@@ -157,7 +167,7 @@ pub(super) fn differences(
             }
             None => {
                 changes.push(Change::Added(ends(view)));
-                let blank = PathFacts::new(view.facts.id, 0, 0, core::time::Duration::ZERO);
+                let blank = PathFacts::new(view.facts.id, 0, 0, RttEstimator::new(NO_TIMEOUT));
                 let mut before = Before::of(&PathView {
                     facts: &blank,
                     ..*view
@@ -225,7 +235,7 @@ fn losses(before: &Before, now: &PathView<'_>, changes: &mut Vec<Change>) {
             path,
             timer_type: "t3_rtx",
             event_type: "expired",
-            rto: milliseconds(now.facts.rto),
+            rto: milliseconds(now.facts.rto()),
         }));
     }
     for (count, trigger) in [
@@ -246,10 +256,8 @@ fn losses(before: &Before, now: &PathView<'_>, changes: &mut Vec<Change>) {
 }
 
 fn metrics(old: &PathFacts, new: &PathFacts) -> Metrics {
-    let time = |old, new: core::time::Duration| (old != new).then(|| milliseconds(new));
-    let maybe = |old: Option<core::time::Duration>, new: Option<core::time::Duration>| {
-        new.filter(|_| old != new).map(milliseconds)
-    };
+    let time = |old, new: Duration| (old != new).then(|| milliseconds(new));
+    let maybe = |old: Option<Duration>, new: Option<Duration>| new.filter(|_| old != new).map(milliseconds);
     let size = |old: u64, new: u64| (old != new).then_some(new);
     // `u64::MAX` stands for no threshold and is not logged.
     let threshold = new.ssthresh;
@@ -257,10 +265,10 @@ fn metrics(old: &PathFacts, new: &PathFacts) -> Metrics {
         path: new.id.0,
         congestion_window: size(old.cwnd, new.cwnd),
         ssthresh: size(old.ssthresh, threshold).filter(|threshold| *threshold < u64::MAX),
-        smoothed_rtt: maybe(old.srtt, new.srtt),
-        rtt_variance: time(old.rttvar, new.rttvar),
-        min_rtt: maybe(old.min_rtt, new.min_rtt),
-        rto: time(old.rto, new.rto),
+        smoothed_rtt: maybe(old.srtt(), new.srtt()),
+        rtt_variance: time(old.rttvar(), new.rttvar()),
+        min_rtt: maybe(old.min_rtt(), new.min_rtt()),
+        rto: time(old.rto(), new.rto()),
         bytes_in_flight: size(old.in_flight, new.in_flight),
         bytes_queued: size(old.queued, new.queued),
         max_packet: (old.max_packet != new.max_packet).then_some(new.max_packet),
@@ -294,6 +302,6 @@ const fn phase(facts: &PathFacts) -> Phase {
     }
 }
 
-fn milliseconds(time: core::time::Duration) -> f64 {
+fn milliseconds(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e6
 }

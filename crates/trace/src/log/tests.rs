@@ -1,9 +1,9 @@
 //! Tests of logged events.
 
 use std::io;
-use std::time::Duration;
 
-use anabranch_policy::{PathFacts, Reachability};
+use anabranch_policy::options::RtoParameters;
+use anabranch_policy::{PathFacts, Reachability, RttEstimator};
 use anabranch_types::{AssociationId, Instant, PathAddr, PathId};
 
 use super::{Clock, Direction, EventLog, LogInfo, PathView};
@@ -26,7 +26,7 @@ fn facts() -> PathFacts {
     PathFacts {
         reachability: Reachability::Active,
         cwnd: 4_380,
-        ..PathFacts::new(PathId(0), 1_480, 1_468, Duration::from_secs(1))
+        ..PathFacts::new(PathId(0), 1_480, 1_468, RttEstimator::new(RtoParameters::RFC9260))
     }
 }
 
@@ -68,13 +68,13 @@ fn unchanged_metrics_are_not_logged_again() {
 #[test]
 fn timeout_logs_timer_losses_and_metrics() {
     let before = facts();
-    let after = PathFacts {
+    let mut after = PathFacts {
         cwnd: 1_468,
         ssthresh: 5_872,
-        rto: Duration::from_secs(2),
         lost_chunks: 3,
         ..facts()
     };
+    after.rtt.back_off();
     let told = lines(|log| {
         log.paths(Instant::ZERO, AssociationId(7), &[view(&before)]);
         let view = PathView {

@@ -242,8 +242,8 @@ impl DeliveryRate {
 
     /// Forgets packets sent long before `packet`, which was acknowledged.
     fn forget_before(&mut self, packet: &Snapshot, path: &PathFacts, floor: Duration) {
-        let Some(srtt) = path.srtt else { return };
-        let reach = (2 * srtt + 4 * path.rttvar).max(4 * floor);
+        let Some(srtt) = path.srtt() else { return };
+        let reach = (2 * srtt + 4 * path.rttvar()).max(4 * floor);
         while let Some(oldest) = self.snapshots.front()
             && oldest.sent_at + reach < packet.sent_at
         {

@@ -47,8 +47,8 @@ pub(super) struct Pipe<A: PathModel> {
 impl<A: PathModel> Pipe<A> {
     pub(super) fn new(algorithm: A) -> Self {
         let mut path = healthy(0);
-        path.srtt = None;
-        path.min_rtt = None;
+        path.set_srtt(None);
+        path.set_min_rtt(None);
         let mut control = Modelled::new(algorithm);
         control.add_path(&path, Instant::ZERO);
         Self {
@@ -131,7 +131,7 @@ impl<A: PathModel> Pipe<A> {
             self.lose(&packet);
             return;
         }
-        self.path.srtt = Some(self.now - packet.sent_at);
+        self.path.set_srtt(Some(self.now - packet.sent_at));
         self.path.in_recovery = packet.number < self.recovers_until;
         let mut ack = in_order(0, self.path.in_flight, CHUNK);
         ack.latest_send_number = Some(SendNumber(packet.number));

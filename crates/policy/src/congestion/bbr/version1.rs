@@ -258,7 +258,7 @@ impl BbrV1State {
     }
 
     fn initial_pacing_rate(&mut self, path: &PathFacts) {
-        if let Some(srtt) = path.srtt
+        if let Some(srtt) = path.srtt()
             && self.pacing_rate == 0
         {
             self.pacing_rate = mul_div(rate_of(self.initial_cwnd, srtt), HIGH_GAIN, UNIT);

@@ -4,7 +4,7 @@ use anabranch_types::{Instant, PathId};
 
 use super::{Cmt, CmtParameters};
 use crate::congestion::Growth;
-use crate::testing::{CHUNK, healthy, in_order, ms, sack};
+use crate::testing::{CHUNK, healthy, in_order, ms, sack, unmeasured};
 use crate::{CongestionControl, LossCause, LossEvent, PathFacts};
 
 const PATH: PathId = PathId(0);
@@ -60,7 +60,7 @@ fn initial_window_is_that_of_the_rfc_for_packets_of_any_size() {
         (9_000, 18_000, 18_000),
     ] {
         for (ipv6, expected) in [(false, ipv4), (true, ipv6)] {
-            let mut path = PathFacts::new(PATH, chunk + 12, chunk, ms(1_000));
+            let mut path = PathFacts::new(PATH, chunk + 12, chunk, unmeasured());
             path.ipv6 = ipv6;
             let mut cc = Cmt::new(CmtParameters::DEFAULT);
             cc.add_path(&path, Instant::ZERO);

@@ -60,7 +60,7 @@ impl Member {
             path: path.id,
             group,
             usable: path.is_usable(),
-            round_trip: path.srtt.map(nanos),
+            round_trip: path.srtt().map(nanos),
             cwnd: window.bytes,
             ssthresh: if unset { window.bytes } else { window.ssthresh },
             quantum: quantum(path),

@@ -39,7 +39,7 @@ impl Example {
 
     fn member(self, id: u8) -> Member {
         let mut path = healthy(id);
-        path.srtt = Some(ms(self.round_trip));
+        path.set_srtt(Some(ms(self.round_trip)));
         let mut window = Window::initial(&path, 0);
         window.bytes = self.window * CHUNK;
         window.ssthresh = self.ssthresh.map_or(u64::MAX, |ssthresh| ssthresh * CHUNK);

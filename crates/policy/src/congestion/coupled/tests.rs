@@ -125,7 +125,7 @@ fn detected_bottlenecks_part_a_group() {
 fn a_path_without_rtt_sample_is_not_in_the_sums() {
     let mut fixture = Fixture::in_groups::<LinkedIncreases>("0");
     fixture.settles_at(90);
-    fixture.paths[2].srtt = None;
+    fixture.paths[2].set_srtt(None);
     assert_eq!(fixture.gains(), [363, 363, 1_452]);
 }
 

@@ -19,7 +19,7 @@ struct Fixture {
 impl Fixture {
     fn new(round_trip: Duration, parameters: CubicParameters) -> Self {
         let mut path = healthy(0);
-        path.srtt = Some(round_trip);
+        path.set_srtt(Some(round_trip));
         let mut cc = Cubic::new(parameters);
         cc.add_path(&path, Instant::ZERO);
         Self {

@@ -45,7 +45,7 @@ impl Evidence {
         for rtt in ack.round_trip_times(now).into_iter().flatten() {
             self.samples.add(rtt);
         }
-        if path.srtt.is_none_or(|srtt| now - self.began < srtt) {
+        if path.srtt().is_none_or(|srtt| now - self.began < srtt) {
             return;
         }
         let Some(taken) = self.samples.take() else { return };

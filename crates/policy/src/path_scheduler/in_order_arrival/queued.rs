@@ -128,7 +128,7 @@ impl Queued {
         let queue = self.bytes_on(path.id).div_ceil(packet_of(path)) + 1;
         let now = path.cwnd.saturating_sub(path.in_flight) / chunk;
         let rounds = queue.saturating_sub(now).div_ceil((path.cwnd / chunk).max(1));
-        let round = nanos(path.srtt.unwrap_or(path.rto));
+        let round = nanos(path.srtt().unwrap_or_else(|| path.rto()));
         rounds
             .saturating_mul(round)
             .saturating_add(nanos(delays.of(path)))

@@ -87,11 +87,11 @@ impl Measured {
             self.begin(now);
             return;
         };
-        let product = mul_div(self.rate, facts.min_rtt.map_or(0, nanos), SECOND);
+        let product = mul_div(self.rate, facts.min_rtt().map_or(0, nanos), SECOND);
         self.acked += ack.newly_acked;
         self.is_limited |= ack.in_flight_before < product && !has_queue(facts);
         self.is_full |= ack.in_flight_before + u64::from(facts.max_data_chunk) > facts.cwnd;
-        let round_trip = facts.srtt.map_or(0, nanos).max(SHORTEST);
+        let round_trip = facts.srtt().map_or(0, nanos).max(SHORTEST);
         let elapsed = nanos(now - since);
         if elapsed < round_trip {
             return;
@@ -140,6 +140,6 @@ impl Measured {
 
 /// Whether packets wait on the path, so that it delivers at its full rate.
 fn has_queue(path: &PathFacts) -> bool {
-    let base = path.min_rtt.unwrap_or_default();
-    path.srtt.is_some_and(|srtt| srtt > base + base / 4)
+    let base = path.min_rtt().unwrap_or_default();
+    path.srtt().is_some_and(|srtt| srtt > base + base / 4)
 }

@@ -44,7 +44,7 @@ fn asconf_numbers_start_at_the_initial_tsn() {
     let sent = poll_packets(&mut pair.alice, LATER);
     // The request to add the source address of the packet follows them.
     assert_eq!(asconfs(&sent), [(first, at(0, 1).ip(), vec![0, 1, 2])]);
-    let rto = pair.alices().path_facts()[0].rto;
+    let rto = pair.alices().path_facts()[0].rto();
     assert_eq!(pair.alices().addresses.deadline(), Some(LATER + rto), "T4 runs");
     // The ASCONF ACK is late, and the timeout counts as an error until it arrives.
     pair.alice.handle_timeout(LATER + rto);

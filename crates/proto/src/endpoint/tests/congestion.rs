@@ -182,7 +182,7 @@ fn idle_path_halves_its_cwnd_once_per_rto() {
         acknowledged = transfer.sent;
         transfer.acknowledge(acknowledged, &[]);
     }
-    let (before, rto) = (transfer.facts().cwnd, transfer.facts().rto);
+    let (before, rto) = (transfer.facts().cwnd, transfer.facts().rto());
     transfer.now += 2 * rto + rto / 2;
     transfer.send_messages(1);
     assert_eq!(transfer.facts().cwnd, before / 4);

@@ -99,7 +99,7 @@ fn early_data_is_sent_again_with_each_cookie_echo() {
     let facts = |endpoint: &Endpoint| {
         let association = endpoint.association(id).expect("it lives");
         let facts = &association.path_facts()[0];
-        (facts.cwnd, facts.errors, facts.rto)
+        (facts.cwnd, facts.errors, facts.rto())
     };
     let before = facts(&endpoint);
     let mut now = START;

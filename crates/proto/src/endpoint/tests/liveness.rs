@@ -108,7 +108,7 @@ fn protocol_parameters_change_while_an_association_runs() {
     association_mut.set_protocol_parameters(&wanted);
     drop(association_mut);
     assert_eq!(association(&endpoint).protocol_parameters(), wanted);
-    assert_eq!(association(&endpoint).path_facts()[0].rto, wanted.rto.initial);
+    assert_eq!(association(&endpoint).path_facts()[0].rto(), wanted.rto.initial);
     let mut sent = send_message(&mut endpoint, START);
     let mut ended = START;
     while !association(&endpoint).is_closed() {
@@ -262,10 +262,10 @@ fn heartbeat_ack_gives_an_rtt_sample_of_its_path() {
     let tag = accept_peer(&mut endpoint, 5, &[]);
     let (sent_at, asked) = next_packets(&mut endpoint);
     assert_eq!(kinds(&asked), [kind::HEARTBEAT]);
-    assert_eq!(association(&endpoint).path_facts()[0].srtt, None);
+    assert_eq!(association(&endpoint).path_facts()[0].srtt(), None);
     let round_trip = Duration::from_millis(70);
     answers_heartbeats(&mut endpoint, sent_at + round_trip, tag, &asked);
-    assert_eq!(association(&endpoint).path_facts()[0].srtt, Some(round_trip));
+    assert_eq!(association(&endpoint).path_facts()[0].srtt(), Some(round_trip));
 }
 
 //= rfc9260 8.3-1, 8.3-15
@@ -297,10 +297,10 @@ fn heartbeat_period_is_interval_plus_jittered_rto() {
     let (_, asked) = next_packets(&mut endpoint);
     assert_eq!(kinds(&asked), [kind::HEARTBEAT]);
     let mut overdue = START;
-    while association(&endpoint).path_facts()[0].rto == rto {
+    while association(&endpoint).path_facts()[0].rto() == rto {
         overdue = next_timeout(&mut endpoint).0;
     }
-    assert_eq!(association(&endpoint).path_facts()[0].rto, 2 * rto);
+    assert_eq!(association(&endpoint).path_facts()[0].rto(), 2 * rto);
     let (next, asked) = next_packets(&mut endpoint);
     assert_eq!(kinds(&asked), [kind::HEARTBEAT]);
     assert!((interval + rto..=interval + 3 * rto).contains(&(next - overdue)));
@@ -405,7 +405,7 @@ fn path_is_suspected_after_two_lost_checks_with_unchanged_rto() {
         let begin = START + Duration::from_secs(3);
         endpoint.handle_timeout(begin);
         assert!(poll_packets(&mut endpoint, begin).is_empty());
-        let rto = association(&endpoint).path_facts()[1].rto;
+        let rto = association(&endpoint).path_facts()[1].rto();
         let bytes = packet(tag, |packet| packet.push(&DATA).expect("room"));
         let path = PathAddr {
             local: here(),
@@ -443,7 +443,7 @@ fn path_is_suspected_after_two_lost_checks_with_unchanged_rto() {
         if !answers_second {
             assert_eq!(facts.errors, 1);
         }
-        assert_eq!(facts.rto, rto, "a lost check backs nothing off");
+        assert_eq!(facts.rto(), rto, "a lost check backs nothing off");
     }
 }
 

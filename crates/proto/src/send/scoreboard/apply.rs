@@ -29,8 +29,7 @@ pub(crate) struct Applied {
 }
 
 impl Scoreboard {
-    /// Applies a SACK: TSNs up to `cumulative` and in `blocks` are acknowledged, and others below the end of the last block are not,
-    /// unless the peer's SACKs may leave some out.
+    /// Applies a SACK: TSNs up to `cumulative` and in `blocks` are acknowledged, and others below the end of the last block are not.
     ///
     /// Cumulatively acknowledged chunks stay in the scoreboard until [`Scoreboard::forget`] removes them, because the path acks
     /// and the policies still refer to them.
@@ -38,9 +37,6 @@ impl Scoreboard {
         let above = cumulative.next().0;
         let end = self.ring.next_tsn().0;
         debug_assert!(above <= end, "acknowledges what was never sent");
-        if self.selected_gaps {
-            return self.apply_selected(cumulative, blocks);
-        }
         let gaps = self.gaps.active_mut();
         let lists = gaps.map(|gaps| (mem::take(&mut gaps.reported), mem::take(&mut gaps.spare)));
         let (mut before, mut after) = lists.unwrap_or_default();
@@ -55,9 +51,9 @@ impl Scoreboard {
             blocks: &after,
             blocks_before: &before,
         };
-        self.path_acks.clear();
+        self.path_acks.make_mut().clear();
         let reneged = self.find(&report, now);
-        self.path_acks.keep_news();
+        self.path_acks.make_mut().keep_news();
         self.finish_arrivals();
         if !after.is_empty() || self.gaps.active_mut().is_some() {
             // The two lists change places, so that a SACK allocates nothing.
@@ -115,11 +111,11 @@ impl Scoreboard {
         let gaps = self.gaps.active_mut();
         let mut reported = gaps.map(|gaps| mem::take(&mut gaps.reported)).unwrap_or_default();
         let through = self.ring.base().0..above.min(self.ring.next_tsn().0);
-        self.path_acks.clear();
+        self.path_acks.make_mut().clear();
         for tsn in difference(once(through), reported.iter().cloned()).flatten() {
             self.acknowledge(UnwrappedTsn(tsn), true);
         }
-        self.path_acks.keep_news();
+        self.path_acks.make_mut().keep_news();
         self.finish_arrivals();
         reported.retain_mut(|block| {
             block.start = block.start.max(above);
@@ -136,7 +132,7 @@ impl Scoreboard {
     pub(super) fn finish_arrivals(&mut self) {
         for (path, arrival) in self.flights.arrivals() {
             if let Some(since) = arrival.finish() {
-                self.path_acks.in_order_since(path, since);
+                self.path_acks.make_mut().in_order_since(path, since);
             }
         }
     }
@@ -174,7 +170,11 @@ impl Scoreboard {
             cumulatively,
             headed_its_list,
         };
-        path_acks::add(self.path_acks.on(path, in_flight), &self.ring[tsn], how);
+        path_acks::add(
+            self.path_acks.make_mut().on(path, in_flight),
+            &self.ring[tsn],
+            how,
+        );
     }
 
     /// Makes a reneged chunk outstanding again, on the path that it was last sent on (RFC 9260 §6.2.1 D iii).

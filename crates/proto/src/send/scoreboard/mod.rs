@@ -49,9 +49,7 @@ pub(super) struct Scoreboard {
     flights: Flights,
     gaps: OnDemand<GapReports>,
     sack_window: SackWindow,
-    /// Whether SACKs report a selection of the received TSNs, see [`selected`].
-    selected_gaps: bool,
-    path_acks: PathAcks,
+    path_acks: OnDemand<PathAcks>,
     walks: Walks,
     /// User data of all records.
     payload_held: u64,
@@ -96,8 +94,7 @@ impl Scoreboard {
             flights: Flights::new(),
             gaps: OnDemand::IDLE,
             sack_window,
-            selected_gaps: false,
-            path_acks: PathAcks::new(),
+            path_acks: OnDemand::IDLE,
             walks: Walks::new(handling, walks),
             payload_held: 0,
             payload_in_flight: 0,
@@ -266,7 +263,7 @@ impl Scoreboard {
 
     /// Clears the effects, after a SACK without any.
     pub(super) fn clear_path_acks(&mut self) {
-        self.path_acks.clear();
+        self.path_acks.make_mut().clear();
     }
 
     /// The lowest lost TSN above `tsn`.
@@ -427,6 +424,11 @@ impl Scoreboard {
     /// The send number of the chunk that was sent last on `path`.
     pub(super) fn last_send_number(&self, path: PathId) -> SendNumber {
         self.flights.last_send_number(path)
+    }
+
+    /// Releases the effects of the last SACK, which have been applied.
+    pub(super) fn release_path_acks(&mut self) {
+        self.path_acks = OnDemand::IDLE;
     }
 
     /// Releases memory. To be called when nothing is outstanding.

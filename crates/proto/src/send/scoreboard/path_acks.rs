@@ -6,6 +6,7 @@ use anabranch_policy::{PathAck, SentOnce};
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
 use super::record::{Order, Proof, Sent};
+use crate::on_demand::Idle;
 
 /// How a chunk was acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -18,16 +19,20 @@ pub(super) struct Acknowledgement {
 }
 
 /// Effects of the last SACK on each path, in the order of path ids. Their memory is reused for the next SACK.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PathAcks {
     paths: Vec<PathAck>,
 }
 
-impl PathAcks {
-    pub(super) const fn new() -> Self {
-        Self { paths: Vec::new() }
-    }
+impl Idle for PathAcks {
+    const IDLE: &'static Self = &Self { paths: Vec::new() };
 
+    fn is_idle(&self) -> bool {
+        self.paths.is_empty()
+    }
+}
+
+impl PathAcks {
     pub(super) fn as_slice(&self) -> &[PathAck] {
         &self.paths
     }

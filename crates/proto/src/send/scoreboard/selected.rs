@@ -16,18 +16,17 @@ use super::difference::difference;
 const FEW: u32 = 8;
 
 impl Scoreboard {
-    /// Notes whether the peer's SACKs report a selection of the received TSNs.
-    pub(crate) const fn expect_selected_gaps(&mut self, agreed: bool) {
-        self.selected_gaps = agreed;
-    }
-
     /// Applies a SACK: TSNs up to `cumulative` and in `blocks` are acknowledged, and all others keep their state.
-    pub(super) fn apply_selected(&mut self, cumulative: UnwrappedTsn, blocks: &IntervalSet) -> Applied {
+    pub(crate) fn apply_selected(&mut self, cumulative: UnwrappedTsn, blocks: &IntervalSet) -> Applied {
         let above = cumulative.next().0;
+        debug_assert!(
+            above <= self.ring.next_tsn().0,
+            "acknowledges what was never sent"
+        );
         let gaps = self.gaps.active_mut();
         let reported = gaps.map(|gaps| mem::take(&mut gaps.reported));
         let mut reported = IntervalSet::from_ascending(reported.unwrap_or_default());
-        self.path_acks.clear();
+        self.path_acks.make_mut().clear();
         let through = self.ring.base().0..above.min(self.ring.next_tsn().0);
         for tsn in difference(once(through), reported.iter()).flatten() {
             self.walks.visited += 1;
@@ -49,7 +48,7 @@ impl Scoreboard {
         if inserted > FEW {
             reported.unite(blocks);
         }
-        self.path_acks.keep_news();
+        self.path_acks.make_mut().keep_news();
         self.finish_arrivals();
         let retains_unreported = reported != *blocks;
         if !reported.is_empty() || self.gaps.active_mut().is_some() {

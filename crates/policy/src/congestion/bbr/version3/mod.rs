@@ -291,7 +291,7 @@ impl BbrState {
     }
 
     fn initial_pacing_rate(&mut self, path: &PathFacts) {
-        if let Some(srtt) = path.srtt
+        if let Some(srtt) = path.srtt()
             && self.pacing_rate == 0
         {
             self.pacing_rate = mul_div(
