@@ -58,7 +58,7 @@ pub use endpoint::{
 pub use message::{Extent, Message, MessagePart, ReceivedMessage, Reliability};
 pub use output::Transmit;
 pub use own_policies::OwnPolicies;
-pub use path::{PathChange, PathCounters, PathEvent, PathPreference, PathStatistics};
+pub use path::{PathChange, PathCounters, PathEvent, PathPreference, PathStatistics, pair_addresses};
 pub use reconfig::{Reconfiguration, ReconfigurationError};
 pub use secrets::Entropy;
 pub use send::{Abandonments, SendError};

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anabranch_io::{IcmpKind, IcmpMessage, Incoming};
-use anabranch_proto::Transmit;
+use anabranch_proto::{Transmit, pair_addresses};
 use anabranch_secure::rustls::{ClientConfig, ServerConfig, Side, pki_types::ServerName};
 use anabranch_secure::{
     self as secure, DATA_HEADER_LEN, Event, HandshakeError, Index, OVERHEAD, PeerInfo, PublicKey, Received,
@@ -155,8 +155,8 @@ impl Seal {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a handshake that races over all paths between `locals` and `remotes`. `None` if this endpoint has no configuration for
-    /// that.
+    /// Begins a handshake that races over the paths between `locals` and `remotes`, and over all other pairs of them if no path answers.
+    /// `None` if this endpoint has no configuration for that.
     pub(crate) fn connect(
         &self,
         now: Instant,
@@ -164,10 +164,15 @@ impl Seal {
         remotes: &[SocketAddr],
     ) -> Option<Result<ChannelId, HandshakeError>> {
         let (tls, name) = self.client.as_ref()?;
-        let paths = race(locals, remotes);
-        let paths: Vec<_> = paths.map(|path| (path, HANDSHAKE_PAYLOAD)).collect();
-        let begun = self.lock().layer.connect(now, tls, name.clone(), &paths);
-        Some(begun.map(channel_of))
+        let sized = |path: PathAddr| (path, HANDSHAKE_PAYLOAD);
+        let paths: Vec<_> = pair_addresses(locals, remotes).into_iter().map(sized).collect();
+        let others: Vec<_> = other_pairs(locals, remotes).into_iter().map(sized).collect();
+        let layer = &mut self.lock().layer;
+        let begun = layer.connect(now, tls, name.clone(), &paths);
+        Some(begun.map(|index| {
+            layer.add_alternatives(index, &others);
+            channel_of(index)
+        }))
     }
 
     /// Opens the datagrams of `batches` in place and lists their packets.
@@ -308,25 +313,13 @@ impl Sessions {
     }
 }
 
-/// All pairs of the addresses, first those of equal positions, which are the paths of the association (ADR 0011): where every pair works,
-/// their packets are in front.
-fn race(locals: &[SocketAddr], remotes: &[SocketAddr]) -> impl Iterator<Item = PathAddr> {
-    let versions = [true, false].map(|is_v4| {
-        let of_version = |list: &[SocketAddr]| -> Vec<SocketAddr> {
-            let same = list.iter().filter(|address| address.is_ipv4() == is_v4);
-            same.copied().collect()
-        };
-        (of_version(locals), of_version(remotes))
-    });
-    versions.into_iter().flat_map(|(locals, remotes)| {
-        let (near, far) = (locals.len(), remotes.len());
-        let shifts =
-            (0..near).flat_map(move |shift| (0..far).map(move |index| (index, (index + shift) % near)));
-        shifts.map(move |(remote, local)| PathAddr {
-            local: locals[local],
-            remote: remotes[remote],
-        })
-    })
+/// The pairs of addresses of one IP version that are no paths of an association ([`pair_addresses`]). Packets of such a pair may leave by one
+/// link and the answers arrive by another, and an association that begins on it has paths that all need both links.
+fn other_pairs(locals: &[SocketAddr], remotes: &[SocketAddr]) -> Vec<PathAddr> {
+    let paths = pair_addresses(locals, remotes);
+    let of_remote = |&remote: &SocketAddr| locals.iter().map(move |&local| PathAddr { local, remote });
+    let is_other = |pair: &PathAddr| pair.local.is_ipv4() == pair.remote.is_ipv4() && !paths.contains(pair);
+    remotes.iter().flat_map(of_remote).filter(is_other).collect()
 }
 
 /// Makes room for header and tag around each packet of `segment` bytes, the last of which may be shorter.
@@ -364,21 +357,14 @@ mod tests {
     }
 
     #[test]
-    fn pairs_of_equal_positions_race_first() {
+    fn pairs_of_unequal_positions_are_no_paths() {
         let address = |link: u8, host: u8| SocketAddr::from(([10, 0, link, host], 1));
         let locals = ["[2001:db8::1]:1".parse().unwrap(), address(1, 1), address(2, 1)];
         let remotes = [address(1, 2), address(2, 2), "[2001:db8::2]:1".parse().unwrap()];
-        let paths: Vec<_> = race(&locals, &remotes).map(|path| path.to_string()).collect();
-        assert_eq!(
-            paths,
-            [
-                "10.0.1.1:1 -> 10.0.1.2:1",
-                "10.0.2.1:1 -> 10.0.2.2:1",
-                "10.0.2.1:1 -> 10.0.1.2:1",
-                "10.0.1.1:1 -> 10.0.2.2:1",
-                "[2001:db8::1]:1 -> [2001:db8::2]:1",
-            ]
-        );
+        let others = other_pairs(&locals, &remotes);
+        let others: Vec<_> = others.iter().map(PathAddr::to_string).collect();
+        assert_eq!(others, ["10.0.2.1:1 -> 10.0.1.2:1", "10.0.1.1:1 -> 10.0.2.2:1"]);
+        assert!(other_pairs(&locals, &remotes[..1]).is_empty(), "each is a path");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! Needs root and the `ip` and `tc` programs of Debian's iproute2; the tunnel also socat.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -98,24 +98,39 @@ fn order_of_the_addresses_crosses_no_links() {
     }
 }
 
-/// Sends a file with further `arguments`; the second link is pulled meanwhile.
+/// Sends random bytes with further `arguments`. The second link is pulled when both have carried some, and no more than half was written.
 fn transfer_over_both_and_one(hosts: &Hosts, arguments: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
-    let path = file(&folder, "big.bin", 60_000_000);
+    let content = fs::read(file(&folder, "big.bin", 60_000_000)).unwrap();
+    let (before, after) = content.split_at(content.len() / 2);
     let target = tempfile::tempdir().unwrap();
     let mut receive = anabranch_within(&hosts.far);
     receive.args(["recv", "--json", "--once", "--listen", "10.77.1.2,10.77.2.2"]);
     let mut receiver = Running::start(receive.arg(target.path()));
     receiver.event("listening");
     let mut send = anabranch_within(&hosts.near);
-    send.args(["send", "--json", "--accept-new", "--to", "10.77.1.2,10.77.2.2"]);
-    let mut sender = Running::start(send.args(arguments).arg(&path));
+    send.args(["send", "-", "--name", "big.bin", "--json", "--accept-new"]);
+    send.args(["--to", "10.77.1.2,10.77.2.2"]).args(arguments);
+    let mut sender = Running::start(send.stdin(Stdio::piped()));
 
-    // Once a second; the whole takes about three over both links.
-    let progress = sender.event("progress");
-    let carried = |path: usize| progress["paths"][path]["payload_sent"].as_u64();
-    assert!(carried(0) > Some(0) && carried(1) > Some(0), "{progress}");
+    let mut input = sender.standard_input();
+    input.write_all(before).unwrap();
+    let has_carried = |path: &Value| path["payload_sent"].as_u64() > Some(0);
+    let both_have_carried = |event: &Value| {
+        let paths = event["paths"].as_array();
+        event["event"] == "progress"
+            && paths.is_some_and(|paths| paths.iter().filter(|path| has_carried(path)).count() == 2)
+    };
+    assert!(
+        sender.skip_until(both_have_carried),
+        "the second link carries nothing"
+    );
     hosts.pull(2);
+    if input.write_all(after).is_err() {
+        let events: Vec<String> = sender.take_lines().map_while(Result::ok).collect();
+        panic!("the sender gave up: {events:#?}");
+    }
+    drop(input);
 
     let summary = sender.event("summary");
     for path in summary["paths"].as_array().unwrap() {
@@ -123,7 +138,7 @@ fn transfer_over_both_and_one(hosts: &Hosts, arguments: &[&str]) {
         assert_eq!(path["state"] == "active", is_over_first, "{summary}");
     }
     assert_eq!(receiver.event("stored")["sha256"], summary["sha256"]);
-    assert!(fs::read(target.path().join("big.bin")).unwrap() == fs::read(&path).unwrap());
+    assert!(fs::read(target.path().join("big.bin")).unwrap() == content);
 }
 
 /// socat on a host. It is killed when dropped.

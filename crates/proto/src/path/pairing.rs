@@ -17,7 +17,8 @@ pub(crate) const MAX_PATHS: usize = 16;
 /// local `i mod n` and remote `i mod m`, for i below max(n, m). Every address is used, with the fewest paths, and
 /// both ends derive the same pairs from the same lists: a host with two links that talks to a host with one address
 /// has two paths.
-pub(crate) fn pair_addresses(local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<PathAddr> {
+#[must_use]
+pub fn pair_addresses(local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<PathAddr> {
     let mut realms: Vec<Realm> = Vec::new();
     for realm in remote.iter().map(Realm::of) {
         if !realms.contains(&realm) {

@@ -68,6 +68,15 @@ impl Endpoint {
         self.relist(connection);
     }
 
+    /// Adds paths to a handshake in progress that are tried when no other has answered after 250 ms (RFC 8305 §5), or when packets have
+    /// to be sent again.
+    pub fn add_alternatives(&mut self, connection: Index, paths: &[(PathAddr, usize)]) {
+        if let Some(handshake) = self.handshake_mut(connection) {
+            handshake.add_alternatives(paths);
+        }
+        self.relist(connection);
+    }
+
     /// A host reported that no program listens at `remote`, about a packet that starts with `quoted`: ICMP Port Unreachable from the
     /// destination itself. An unanswered handshake goes on with its other addresses; without one it fails with
     /// [`HandshakeError::Refused`]. Who did not see the packet cannot quote it.
@@ -129,7 +138,7 @@ impl Endpoint {
         if preferred != Some(tried) || handshake.has_answer() || list.versions.contains(&tried) {
             return Ok(());
         }
-        let paths = handshake.paths();
+        let [paths, alternatives] = handshake.paths();
         let attempt = self
             .connections
             .get_mut(&index)
@@ -138,7 +147,8 @@ impl Endpoint {
         let begun = select(&self.config.versions, &list.versions)
             .ok_or(HandshakeError::NoCommonVersion)
             .and_then(|version| self.attempt(now, index, version, &attempt, &paths));
-        let result = begun.map(|handshake| {
+        let result = begun.map(|mut handshake| {
+            handshake.add_alternatives(&alternatives);
             if let Some(connection) = self.connections.get_mut(&index) {
                 connection.handshake = Some(Box::new(handshake));
                 connection.attempt = Some(attempt);

@@ -32,6 +32,8 @@ use crate::version::Version;
 pub(crate) const MIN_SIZE: usize = 256;
 /// Interval before the first retransmission without a round-trip time (RFC 9002 §6.2.2 gives nearly the same).
 const INITIAL_INTERVAL: Duration = Duration::from_secs(1);
+/// Delay after which alternatives are tried (Connection Attempt Delay, RFC 8305 §5).
+const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 const MIN_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_INTERVAL: Duration = Duration::from_secs(8);
 /// A handshake that takes longer fails.
@@ -109,6 +111,10 @@ pub(crate) struct Handshake {
     levels: [Option<LevelState>; 2],
     write_level: Level,
     paths: Vec<RacePath>,
+    /// Paths to try when no other has answered.
+    alternatives: Vec<RacePath>,
+    /// When that is next found out.
+    alternatives_due: Option<Instant>,
     began: Instant,
     /// When to send again what is not acknowledged.
     retransmit_at: Option<Instant>,
@@ -154,6 +160,8 @@ impl Handshake {
             levels: [Some(LevelState::new(initial)), None],
             write_level: Level::Initial,
             paths: Vec::new(),
+            alternatives: Vec::new(),
+            alternatives_due: None,
             began: now,
             retransmit_at: None,
             base_interval: INITIAL_INTERVAL,
@@ -217,14 +225,30 @@ impl Handshake {
         }
     }
 
+    /// Paths that a client tries when no other has answered after [`ATTEMPT_DELAY`], or when it has to send again.
+    pub(crate) fn add_alternatives(&mut self, paths: &[(PathAddr, usize)]) {
+        let alternatives = paths
+            .iter()
+            .map(|(addr, size)| RacePath::requesting(*addr, (*size).max(MIN_SIZE)));
+        self.alternatives.extend(alternatives);
+        self.alternatives_due = Some(self.began + ATTEMPT_DELAY);
+    }
+
+    fn try_alternatives(&mut self) {
+        let room = MAX_PATHS.saturating_sub(self.paths.len());
+        self.paths.extend(self.alternatives.drain(..).take(room));
+        self.alternatives_due = None;
+    }
+
     /// Whether a server has answered on any path, so that its list of versions no longer matters.
     pub(crate) fn has_answer(&self) -> bool {
         self.paths.iter().any(|path| path.cookie.is_some())
     }
 
-    /// The paths and their sizes, for a new attempt.
-    pub(crate) fn paths(&self) -> Vec<(PathAddr, usize)> {
-        self.paths.iter().map(|path| (path.addr, path.size)).collect()
+    /// The paths and their alternatives, with their sizes, for a new attempt.
+    pub(crate) fn paths(&self) -> [Vec<(PathAddr, usize)>; 2] {
+        let listed = |paths: &[RacePath]| paths.iter().map(|path| (path.addr, path.size)).collect();
+        [&self.paths, &self.alternatives].map(|paths| listed(paths))
     }
 
     /// A server answered a Request.
@@ -253,6 +277,10 @@ impl Handshake {
             return Ok(());
         }
         self.paths.retain(|path| path.addr.remote != remote);
+        self.alternatives.retain(|path| path.addr.remote != remote);
+        if self.paths.is_empty() {
+            self.try_alternatives();
+        }
         if self.paths.is_empty() {
             return Err(HandshakeError::Refused);
         }
@@ -396,7 +424,7 @@ impl Handshake {
 
     /// When [`Handshake::on_deadline`] is due.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        earliest([self.retransmit_at, Some(self.ends_at)])
+        earliest([self.retransmit_at, self.alternatives_due, Some(self.ends_at)])
     }
 
     /// Time passed.
@@ -409,9 +437,16 @@ impl Handshake {
                 Ok(())
             };
         }
+        if self.alternatives_due.is_some_and(|due| due <= now) {
+            self.alternatives_due = None;
+            if !self.has_answer() {
+                self.try_alternatives();
+            }
+        }
         if self.retransmit_at.is_none_or(|due| now < due) {
             return Ok(());
         }
+        self.try_alternatives();
         let unacked = self.levels.iter().flatten().any(|state| !state.send.is_acked());
         self.interval = (self.interval * 2).min(MAX_INTERVAL);
         self.retransmit_at = (unacked || self.side == Side::Client).then_some(now + self.interval);

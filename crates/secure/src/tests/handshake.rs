@@ -1,8 +1,10 @@
 //! Handshakes on good, lossy and dead paths, and refused ones.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anabranch_types::PathAddr;
 use rustls::crypto::aws_lc_rs::{self, kx_group};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{AlertDescription, ClientConfig, NamedGroup, ServerConfig, Side};
@@ -42,6 +44,67 @@ fn handshake_takes_two_round_trips() {
         panic!("not connected")
     };
     assert_eq!((*side, &paths[..]), (Side::Server, &[path(0).reversed()][..]));
+}
+
+/// The paths on which the client has sent anything.
+fn tried(pair: &Pair) -> BTreeSet<PathAddr> {
+    let of_client = pair.log.iter().filter(|sent| sent.to == SERVER);
+    of_client.map(|sent| sent.path).collect()
+}
+
+/// A client connects over path 0, with path 1 as an alternative. Returns the time until it is connected.
+fn connect_with_alternative(pair: &mut Pair) -> Duration {
+    let start = pair.now;
+    let connection = pair.connect(&[path(0)]);
+    pair.ends[CLIENT].add_alternatives(connection, &[(path(1), SIZE)]);
+    pair.run(|pair| pair.connected[CLIENT].is_some());
+    pair.now - start
+}
+
+#[test]
+fn alternatives_are_not_tried_while_a_path_answers() {
+    let mut pair = Pair::new(1, client_config(), server_config());
+    // Each flight arrives long after alternatives would have been tried.
+    pair.delay = milliseconds(120);
+    assert_eq!(connect_with_alternative(&mut pair), milliseconds(480));
+    assert_eq!(tried(&pair), [path(0)].into());
+}
+
+#[test]
+fn alternatives_are_tried_after_250_ms_without_an_answer() {
+    let mut pair = Pair::new(1, client_config(), server_config());
+    pair.cut.insert(path(0).local);
+    assert_eq!(connect_with_alternative(&mut pair), milliseconds(290));
+    let Event::Connected { paths, .. } = &pair.events[CLIENT][0] else {
+        panic!("not connected")
+    };
+    assert_eq!(paths[..], [path(1)]);
+}
+
+#[test]
+fn alternatives_are_tried_at_once_when_no_path_is_left() {
+    let mut pair = Pair::new(1, client_config(), server_config());
+    let start = pair.now;
+    let connection = pair.connect(&[path(0)]);
+    pair.ends[CLIENT].add_alternatives(connection, &[(path(1), SIZE)]);
+    pair.cut.insert(path(0).local);
+    pair.collect();
+    let request = pair.log[0].datagram.clone();
+    pair.ends[CLIENT].handle_refused(pair.now, path(0).remote, &request);
+    pair.run(|pair| pair.connected[CLIENT].is_some());
+    assert_eq!(pair.now - start, milliseconds(40));
+}
+
+#[test]
+fn alternatives_are_tried_when_a_path_that_answered_falls_silent() {
+    let mut pair = Pair::new(1, client_config(), server_config());
+    let connection = pair.connect(&[path(0)]);
+    pair.ends[CLIENT].add_alternatives(connection, &[(path(1), SIZE)]);
+    // It has answered the Request, or there would not be a second packet.
+    pair.run(|pair| pair.log.iter().filter(|sent| sent.to == SERVER).count() > 1);
+    pair.cut.insert(path(0).local);
+    pair.run(|pair| pair.connected[CLIENT].is_some());
+    assert!(tried(&pair).contains(&path(1)));
 }
 
 #[test]
