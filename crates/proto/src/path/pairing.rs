@@ -13,10 +13,10 @@ pub(crate) const MAX_PATHS: usize = 16;
 //= rfc9260 6.4.1-2
 /// Pairs local and remote addresses to paths.
 ///
-/// Only addresses of one [`Realm`] can reach each other. Of n local and m remote addresses in a realm, path i joins
-/// local `i mod n` and remote `i mod m`, for i below max(n, m). Every address is used, with the fewest paths, and
-/// both ends derive the same pairs from the same lists: a host with two links that talks to a host with one address
-/// has two paths.
+/// Only addresses of one realm can reach each other: of one IP version, and both loopback or both not. Of n local and m remote
+/// addresses in a realm, path i joins local `i mod n` and remote `i mod m`, for i below max(n, m). Every address is used, with the
+/// fewest paths, and both ends derive the same pairs from the same lists: a host with two links that talks to a host with one
+/// address has two paths.
 #[must_use]
 pub fn pair_addresses(local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<PathAddr> {
     let mut realms: Vec<Realm> = Vec::new();
