@@ -29,7 +29,7 @@ pub(crate) fn unmeasured() -> RttEstimator {
 }
 
 impl PathFacts {
-    /// Without one, there is no sample at all. The timeout stays.
+    /// `None` removes all samples. The timeout stays.
     pub(crate) fn set_srtt(&mut self, srtt: Option<Duration>) {
         let smallest = self.min_rtt();
         let measured = srtt.map(|srtt| (srtt, self.rttvar(), smallest.unwrap_or(srtt)));

@@ -125,10 +125,8 @@ impl ProportionalRate {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_policy::RttEstimator;
     use anabranch_policy::options::RtoParameters;
-
-    use anabranch_policy::{PathAck, PathFacts};
+    use anabranch_policy::{PathAck, PathFacts, RttEstimator};
     use anabranch_types::PathId;
 
     use super::ProportionalRate;

@@ -111,9 +111,9 @@ pub(crate) struct Handshake {
     levels: [Option<LevelState>; 2],
     write_level: Level,
     paths: Vec<RacePath>,
-    /// Paths to try when no other has answered.
+    /// Paths that are tried if no other answers.
     alternatives: Vec<RacePath>,
-    /// When that is next found out.
+    /// When they are tried, unless a path has answered by then.
     alternatives_due: Option<Instant>,
     began: Instant,
     /// When to send again what is not acknowledged.
@@ -231,7 +231,7 @@ impl Handshake {
             .iter()
             .map(|(addr, size)| RacePath::requesting(*addr, (*size).max(MIN_SIZE)));
         self.alternatives.extend(alternatives);
-        self.alternatives_due = Some(self.began + ATTEMPT_DELAY);
+        self.alternatives_due = (!self.alternatives.is_empty()).then_some(self.began + ATTEMPT_DELAY);
     }
 
     fn try_alternatives(&mut self) {
@@ -446,7 +446,9 @@ impl Handshake {
         if self.retransmit_at.is_none_or(|due| now < due) {
             return Ok(());
         }
-        self.try_alternatives();
+        if !self.complete {
+            self.try_alternatives();
+        }
         let unacked = self.levels.iter().flatten().any(|state| !state.send.is_acked());
         self.interval = (self.interval * 2).min(MAX_INTERVAL);
         self.retransmit_at = (unacked || self.side == Side::Client).then_some(now + self.interval);
