@@ -3,6 +3,8 @@
 //! The receive window of the association is shared by all its streams, so a reader that stalls would stall the others. Each end therefore
 //! takes everything from the association at once, and grants each connection only what it is ready to hold, as HTTP/2 does (RFC 9113 §5.2).
 
+use std::time::{Duration, Instant};
+
 /// Credit of each direction of a new connection, in bytes.
 pub const INITIAL_WINDOW: u64 = 128 << 10;
 
@@ -15,6 +17,15 @@ pub const BUDGET: u64 = 128 << 20;
 
 /// Credit is given when this part of the window was read. The sender can always have the rest on its way.
 const GRANT: u64 = 4;
+
+/// A window grows until it lasts for so many round-trip times: slow start doubles the rate with each, and credit comes one later.
+const ROUND_TRIPS: u64 = 4;
+
+/// A shorter round-trip time counts as this one: with a window for less, a reader that waits for the processor stops the sender.
+const LEAST_ROUND_TRIP: Duration = Duration::from_micros(500);
+
+/// The rate is measured for a round-trip time, and for this time at least: a reader that shares a processor reads in bursts.
+const LEAST_MEASUREMENT: Duration = Duration::from_millis(10);
 
 /// A window grows while it is at most this part of what is left of the budget, so that connections that come later find some.
 const SHARE: u64 = 8;
@@ -54,6 +65,32 @@ pub(crate) struct Window {
     granted: u64,
     /// Bytes that have arrived and were not read.
     unread: u64,
+    /// What was read in the current measurement.
+    measured: Option<Measurement>,
+}
+
+/// Bytes that were read since some time ago.
+#[derive(Debug)]
+struct Measurement {
+    since: Instant,
+    bytes: u64,
+}
+
+impl Measurement {
+    const fn new(since: Instant) -> Self {
+        Self { since, bytes: 0 }
+    }
+}
+
+/// When bytes were read, and what that allows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    /// Now.
+    pub(crate) now: Instant,
+    /// The round-trip time of the peer, if it is known.
+    pub(crate) round_trip: Option<Duration>,
+    /// What windows have left of their budget, in bytes.
+    pub(crate) left: u64,
 }
 
 impl Window {
@@ -62,6 +99,7 @@ impl Window {
             size: INITIAL_WINDOW,
             granted: INITIAL_WINDOW,
             unread: 0,
+            measured: None,
         }
     }
 
@@ -84,21 +122,43 @@ impl Window {
         self.size - INITIAL_WINDOW
     }
 
-    /// Bytes were read. Returns what to grant now, if it is worth a frame: a quarter of the window. `left` of the budget is not taken by windows.
+    /// Bytes were read. Returns what to grant now, if it is worth a frame: a quarter of the window.
     ///
-    /// The window doubles if everything was read: a reader that keeps up cannot have too much credit, and one that does not needs no more.
-    pub(crate) fn read(&mut self, bytes: u64, left: u64) -> Option<u32> {
+    /// The window doubles if everything was read, and so fast that the window may be what limits the sender. A reader that does not keep up
+    /// needs no more, and a window larger than needed makes both ends slower (ADR 0206).
+    pub(crate) fn read(&mut self, bytes: u64, reading: Reading) -> Option<u32> {
         self.unread = self.unread.saturating_sub(bytes);
-        let taken = self.granted + self.unread;
-        if self.size.saturating_sub(taken) < self.size / GRANT {
-            return None;
-        }
-        if self.unread == 0 && self.size < LARGEST_WINDOW && self.size <= left / SHARE {
+        let is_too_small = self.measure(bytes, reading);
+        if is_too_small && self.size < LARGEST_WINDOW && self.size <= reading.left / SHARE {
             self.size *= 2;
         }
-        let grant = self.size - taken;
+        let grant = self.size.saturating_sub(self.granted + self.unread);
+        if grant < self.size / GRANT {
+            return None;
+        }
         self.granted += grant;
         u32::try_from(grant).ok()
+    }
+
+    /// Counts what is read, and tells after each measurement whether the window is too small for that rate. A measurement ends when everything
+    /// was read.
+    fn measure(&mut self, bytes: u64, reading: Reading) -> bool {
+        let Some(round_trip) = reading.round_trip else {
+            return self.unread == 0;
+        };
+        let Some(measured) = &mut self.measured else {
+            self.measured = Some(Measurement::new(reading.now));
+            return false;
+        };
+        measured.bytes += bytes;
+        let took = reading.now.saturating_duration_since(measured.since);
+        if took < round_trip.max(LEAST_MEASUREMENT) || self.unread > 0 {
+            return false;
+        }
+        let round_trip = round_trip.max(LEAST_ROUND_TRIP);
+        let per_round_trip = u128::from(measured.bytes) * round_trip.as_nanos() / took.as_nanos();
+        *measured = Measurement::new(reading.now);
+        u128::from(self.size) < per_round_trip * u128::from(ROUND_TRIPS)
     }
 }
 
@@ -106,37 +166,113 @@ impl Window {
 mod tests {
     use super::*;
 
-    #[test]
-    fn window_of_a_reader_that_keeps_up_doubles() {
-        let mut window = Window::initial();
-        let mut size = INITIAL_WINDOW;
-        while size < LARGEST_WINDOW {
-            let part = size / GRANT;
-            assert!(window.arrive(part));
-            assert_eq!(window.read(part - 1, BUDGET), None);
-            assert_eq!(window.read(1, BUDGET), Some((part + size) as u32));
-            size *= 2;
-            assert_eq!(window.grown(), size - INITIAL_WINDOW);
+    const ROUND_TRIP: Duration = Duration::from_millis(20);
+
+    fn reading(now: Instant) -> Reading {
+        Reading {
+            now,
+            round_trip: Some(ROUND_TRIP),
+            left: BUDGET,
         }
-        let part = size / GRANT;
-        assert!(window.arrive(part));
-        assert_eq!(window.read(part, BUDGET), Some(part as u32));
-        assert_eq!(window.size, LARGEST_WINDOW);
+    }
+
+    /// So many bytes arrive and are read in each of `times` round-trip times. Returns how large the window is then.
+    fn pass(window: &mut Window, now: &mut Instant, bytes: u64, times: u32) -> u64 {
+        for _ in 0..times {
+            *now += ROUND_TRIP;
+            assert!(window.arrive(bytes));
+            let before = window.granted;
+            let grant = window.read(bytes, reading(*now)).map_or(0, u64::from);
+            assert_eq!(window.granted, before + grant);
+        }
+        window.size
+    }
+
+    #[test]
+    fn window_grows_to_four_round_trip_times_of_its_readers_rate() {
+        let (mut window, mut now) = (Window::initial(), Instant::now());
+        // A rate that slow start doubles: the window is ahead of it.
+        let mut bytes = INITIAL_WINDOW / 8;
+        while bytes < LARGEST_WINDOW / 4 {
+            bytes *= 2;
+            let size = pass(&mut window, &mut now, bytes, 2);
+            assert_eq!(size, (4 * bytes).max(INITIAL_WINDOW));
+        }
+        assert_eq!(window.grown(), LARGEST_WINDOW - INITIAL_WINDOW);
+        assert_eq!(pass(&mut window, &mut now, 2 * bytes, 10), LARGEST_WINDOW);
+    }
+
+    #[test]
+    fn window_does_not_grow_with_time() {
+        let (mut window, mut now) = (Window::initial(), Instant::now());
+        assert_eq!(
+            pass(&mut window, &mut now, INITIAL_WINDOW / 4, 1_000),
+            INITIAL_WINDOW
+        );
+    }
+
+    #[test]
+    fn burst_after_a_pause_is_no_rate() {
+        let (mut window, mut now) = (Window::initial(), Instant::now());
+        for _ in 0..100 {
+            // Twice what the window lasts for, and nothing for nine round-trip times.
+            assert!(window.arrive(INITIAL_WINDOW / 2));
+            let _ = window.read(INITIAL_WINDOW / 2, reading(now));
+            now += 10 * ROUND_TRIP;
+        }
+        assert_eq!(window.size, INITIAL_WINDOW);
+    }
+
+    #[test]
+    fn small_round_trip_times_count_as_half_a_millisecond() {
+        let (mut window, mut now) = (Window::initial(), Instant::now());
+        let round_trip = Duration::from_micros(30);
+        // 5 Gbit/s, in bursts of 20 Gbit/s: 312,500 bytes in half a millisecond.
+        for read in 0..40_000 {
+            now += if read % 100 == 0 {
+                76 * round_trip
+            } else {
+                round_trip / 4
+            };
+            assert!(window.arrive(18_750));
+            let read = Reading {
+                round_trip: Some(round_trip),
+                ..reading(now)
+            };
+            let _ = window.read(18_750, read);
+        }
+        assert_eq!(window.size, 2 << 20);
+    }
+
+    #[test]
+    fn window_without_a_known_round_trip_time_doubles_with_each_read() {
+        let mut window = Window::initial();
+        let read = Reading {
+            round_trip: None,
+            ..reading(Instant::now())
+        };
+        assert!(window.arrive(1));
+        assert_eq!(window.read(1, read), Some((INITIAL_WINDOW + 1) as u32));
     }
 
     #[test]
     fn window_stays_small_without_budget_or_with_a_slow_reader() {
-        let mut window = Window::initial();
         let part = INITIAL_WINDOW / GRANT;
+        let unknown = Reading {
+            round_trip: None,
+            ..reading(Instant::now())
+        };
+        let mut window = Window::initial();
         assert!(window.arrive(INITIAL_WINDOW));
         // A part is read, and the rest is not.
-        assert_eq!(window.read(part, BUDGET), Some(part as u32));
+        assert_eq!(window.read(part, unknown), Some(part as u32));
         assert_eq!(window.grown(), 0);
         assert!(window.arrive(part));
-        assert_eq!(
-            window.read(INITIAL_WINDOW, SHARE * INITIAL_WINDOW - 1),
-            Some(INITIAL_WINDOW as u32)
-        );
+        let little = Reading {
+            left: SHARE * INITIAL_WINDOW - 1,
+            ..unknown
+        };
+        assert_eq!(window.read(INITIAL_WINDOW, little), Some(INITIAL_WINDOW as u32));
         assert_eq!(window.grown(), 0);
     }
 

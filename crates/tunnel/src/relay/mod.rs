@@ -25,6 +25,7 @@ mod unread;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::num::NonZeroU16;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use thiserror::Error;
@@ -33,7 +34,7 @@ use self::connection::{Connection, Ended};
 pub use self::connection::{Inbound, Outbound};
 use self::queue::{Queue, Unsent};
 use crate::class::{Class, Weighing};
-use crate::credit::{BUDGET, MAX_CREDIT};
+use crate::credit::{BUDGET, MAX_CREDIT, Reading};
 use crate::frame::{Frame, FrameError, LONGEST_DATA, Reason};
 use crate::target::Target;
 
@@ -142,6 +143,8 @@ pub struct Relay {
     next_serial: u64,
     /// By how much all receive windows have grown.
     grown: u64,
+    /// That of the slowest path, if it is known.
+    round_trip: Option<Duration>,
 }
 
 impl Relay {
@@ -165,7 +168,13 @@ impl Relay {
             ready: VecDeque::new(),
             next_serial: 0,
             grown: 0,
+            round_trip: None,
         }
+    }
+
+    /// Takes the round-trip time to the peer on the slowest path, which decides how far windows of connections grow.
+    pub const fn set_round_trip(&mut self, round_trip: Option<Duration>) {
+        self.round_trip = round_trip;
     }
 
     /// Opens a connection to `target`, of a class if that is known. `None` if all streams of this end are in use.
@@ -245,15 +254,20 @@ impl Relay {
     }
 
     /// So many of the received bytes were passed on, which may give the peer credit.
-    pub fn read(&mut self, id: ConnectionId, bytes: u64) {
-        let left = BUDGET.saturating_sub(self.grown);
+    pub fn read(&mut self, id: ConnectionId, bytes: u64, now: Instant) {
+        let (left, round_trip) = (BUDGET.saturating_sub(self.grown), self.round_trip);
         let Some(connection) = self.connection_mut(id) else {
             return;
         };
         let is_wanted = connection.ended.is_none() && !connection.peer_has_finished;
         let before = connection.window.grown();
         // A window for which nothing comes any more takes none of the budget.
-        let grant = connection.window.read(bytes, if is_wanted { left } else { 0 });
+        let reading = Reading {
+            now,
+            round_trip,
+            left: if is_wanted { left } else { 0 },
+        };
+        let grant = connection.window.read(bytes, reading);
         let more = connection.window.grown() - before;
         self.grown += more;
         if let Some(bytes) = grant.filter(|_| is_wanted) {

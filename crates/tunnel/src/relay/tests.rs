@@ -7,6 +7,11 @@ use anabranch_types::{Rng, Seed};
 use super::*;
 use crate::credit::{INITIAL_WINDOW, LARGEST_WINDOW};
 
+/// No relay here knows a round-trip time, so the time has no effect.
+fn now() -> Instant {
+    Instant::now()
+}
+
 /// Two relays. Frames of a stream arrive in order, those of different streams at any time.
 struct Pair {
     ends: [Relay; 2],
@@ -89,7 +94,7 @@ fn connection_is_opened_carries_both_directions_and_closes() {
     pair.ends[0].finish(ours);
     pair.settle();
     assert_eq!(pair.ends[1].inbound(theirs), Inbound::Data("question".into()));
-    pair.ends[1].read(theirs, 8);
+    pair.ends[1].read(theirs, 8, now());
     assert_eq!(pair.ends[1].inbound(theirs), Inbound::Finished);
     // The other direction is open still.
     pair.ends[1].send(theirs, "answer".into());
@@ -97,7 +102,7 @@ fn connection_is_opened_carries_both_directions_and_closes() {
     pair.ends[1].close(theirs, Reason::Reset);
     pair.settle();
     assert_eq!(pair.ends[0].inbound(ours), Inbound::Data("answer".into()));
-    pair.ends[0].read(ours, 6);
+    pair.ends[0].read(ours, 6, now());
     assert_eq!(pair.ends[0].inbound(ours), Inbound::Finished);
     pair.ends[0].close(ours, Reason::Reset);
     pair.settle();
@@ -131,7 +136,7 @@ fn stalled_reader_stops_its_sender_and_no_other() {
         pair.ends[0].send(ours, Bytes::from(vec![7; LONGEST_DATA]));
         pair.settle();
         while let Inbound::Data(data) = pair.ends[1].inbound(theirs) {
-            pair.ends[1].read(theirs, data.len() as u64);
+            pair.ends[1].read(theirs, data.len() as u64, now());
         }
         pair.settle();
         assert!(matches!(pair.ends[0].outbound(ours), Outbound::Room(_)));
@@ -148,7 +153,7 @@ fn queue_of_a_connection_is_limited_until_it_is_transmitted() {
         pair.ends[0].send(ours, Bytes::from(vec![7; LONGEST_DATA]));
         pair.settle();
         while let Inbound::Data(data) = pair.ends[1].inbound(theirs) {
-            pair.ends[1].read(theirs, data.len() as u64);
+            pair.ends[1].read(theirs, data.len() as u64, now());
         }
         pair.settle();
     }
@@ -221,7 +226,7 @@ fn download(with_upload: bool) -> u64 {
             line.round(&mut pair, 1 - end, ours.stream());
             while let Inbound::Data(data) = pair.ends[end].inbound(id) {
                 downloaded += if end == 0 { data.len() as u64 } else { 0 };
-                pair.ends[end].read(id, data.len() as u64);
+                pair.ends[end].read(id, data.len() as u64, now());
             }
         }
     }
@@ -267,7 +272,7 @@ fn late_credit_does_not_reach_the_next_connection() {
     pair.ends[1].send(theirs, Bytes::from(vec![7; LONGEST_DATA]));
     pair.settle();
     // Both ends give it up at the same moment, with credit under way.
-    pair.ends[0].read(ours, LONGEST_DATA as u64);
+    pair.ends[0].read(ours, LONGEST_DATA as u64, now());
     pair.transmit(0);
     pair.ends[0].close(ours, Reason::Reset);
     pair.ends[1].close(theirs, Reason::Reset);
@@ -415,7 +420,7 @@ fn windows_of_all_connections_stay_within_the_budget() {
                 .handle_frame(id.stream(), Frame::Data(data.clone()))
                 .unwrap();
             while let Inbound::Data(data) = relay.inbound(*id) {
-                relay.read(*id, data.len() as u64);
+                relay.read(*id, data.len() as u64, now());
             }
             while relay.poll_transmit().is_some() {}
         }
@@ -561,7 +566,7 @@ impl Fixture {
                     .all(|(place, byte)| *byte == byte_at(number, incoming, place));
                 assert!(all_right, "connection {number} has got other bytes");
                 half.received += data.len() as u64;
-                self.pair.ends[end].read(id, data.len() as u64);
+                self.pair.ends[end].read(id, data.len() as u64, now());
             }
             Inbound::Finished => {
                 assert_eq!(
@@ -727,7 +732,7 @@ fn random_frames_leave_memory_within_its_limits() {
                     2 => relay.send(id, "data".into()),
                     _ => {
                         if let Inbound::Data(data) = relay.inbound(id) {
-                            relay.read(id, data.len() as u64);
+                            relay.read(id, data.len() as u64, now());
                         }
                     }
                 }
@@ -754,7 +759,7 @@ fn largest_window_is_reached_by_a_fast_reader() {
         pair.ends[0].send(ours, Bytes::from(vec![7; LONGEST_DATA]));
         pair.settle();
         while let Inbound::Data(data) = pair.ends[1].inbound(theirs) {
-            pair.ends[1].read(theirs, data.len() as u64);
+            pair.ends[1].read(theirs, data.len() as u64, now());
         }
         pair.settle();
     }

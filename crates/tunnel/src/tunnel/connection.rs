@@ -1,6 +1,7 @@
 //! Connection handle: sends, receives, and is given up when dropped.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 
@@ -85,7 +86,8 @@ impl Connection {
 
     /// So many received bytes were passed on: the peer may send as many more.
     pub fn read(&self, bytes: usize) {
-        self.shared.command(|relay| relay.read(self.id, bytes as u64));
+        self.shared
+            .command(|relay| relay.read(self.id, bytes as u64, Instant::now()));
     }
 
     /// Waits until the connection is reset, or the tunnel over.

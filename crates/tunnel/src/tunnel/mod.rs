@@ -9,7 +9,9 @@ mod parts;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anabranch::{Association, AssociationEvent, CloseReason, Message, RecvError, SendError, StreamId};
+use anabranch::{
+    Association, AssociationEvent, CloseReason, Message, Reachability, RecvError, SendError, StreamId,
+};
 use thiserror::Error;
 use tokio::sync::Notify;
 use tokio::task::{JoinError, JoinSet, yield_now};
@@ -110,6 +112,7 @@ impl Tunnel {
         for stream in Datagram::redundant_streams() {
             let _ = shared.association.set_stream_redundancy(stream, true);
         }
+        shared.tell_round_trip();
         let end = tokio::select! {
             end = self.receive(serve, take) => end,
             error = shared.transmit() => match error {
@@ -278,6 +281,9 @@ impl Shared {
                 }
                 continue;
             };
+            if matches!(frame, Frame::Credit(_)) {
+                self.tell_round_trip();
+            }
             let (ppid, payload) = frame.encode();
             self.weigh(stream, payload.len() as u64);
             let message = Message {
@@ -292,6 +298,16 @@ impl Shared {
                 waiting.notify_waiters();
             }
         }
+    }
+
+    /// Tells the relay the round-trip time without queues. With each credit that is often enough, and little work.
+    fn tell_round_trip(&self) {
+        let paths = self.association.statistics().paths;
+        let active = paths
+            .iter()
+            .filter(|path| path.reachability == Reachability::Active);
+        let slowest = active.filter_map(|path| path.min_rtt).max();
+        self.relay().set_round_trip(slowest);
     }
 
     /// Gives `stream` the weight that it has with so many more bytes.
