@@ -18,11 +18,11 @@ pub const BUDGET: u64 = 128 << 20;
 /// Credit is given when this part of the window was read. The sender can always have the rest on its way.
 const GRANT: u64 = 4;
 
-/// A window grows until it lasts for so many round-trip times: slow start doubles the rate with each, and credit comes one later.
-const ROUND_TRIPS: u64 = 4;
+/// A window doubles with each grant up to this size, whatever the rate: a connection that begins needs credit before its rate is known.
+const UNMEASURED_WINDOW: u64 = 4 << 20;
 
-/// A shorter round-trip time counts as this one: with a window for less, a reader that waits for the processor stops the sender.
-const LEAST_ROUND_TRIP: Duration = Duration::from_micros(500);
+/// A larger window grows until it lasts for so many round-trip times: slow start doubles the rate with each, and credit comes one later.
+const ROUND_TRIPS: u64 = 4;
 
 /// The rate is measured for a round-trip time, and for this time at least: a reader that shares a processor reads in bursts.
 const LEAST_MEASUREMENT: Duration = Duration::from_millis(10);
@@ -124,20 +124,33 @@ impl Window {
 
     /// Bytes were read. Returns what to grant now, if it is worth a frame: a quarter of the window.
     ///
-    /// The window doubles if everything was read, and so fast that the window may be what limits the sender. A reader that does not keep up
-    /// needs no more, and a window larger than needed makes both ends slower (ADR 0206).
+    /// The window doubles if everything was read: a reader that does not keep up needs no more. A large one does so only if it may be what
+    /// limits the sender, because a window larger than needed makes both ends slower (ADR 0206).
     pub(crate) fn read(&mut self, bytes: u64, reading: Reading) -> Option<u32> {
         self.unread = self.unread.saturating_sub(bytes);
-        let is_too_small = self.measure(bytes, reading);
-        if is_too_small && self.size < LARGEST_WINDOW && self.size <= reading.left / SHARE {
+        let grows = if self.size < UNMEASURED_WINDOW {
+            self.unread == 0 && self.is_worth_a_frame()
+        } else {
+            self.measure(bytes, reading) && self.size < LARGEST_WINDOW
+        };
+        if grows && self.size <= reading.left / SHARE {
             self.size *= 2;
         }
-        let grant = self.size.saturating_sub(self.granted + self.unread);
-        if grant < self.size / GRANT {
+        if !self.is_worth_a_frame() {
             return None;
         }
+        let grant = self.spent();
         self.granted += grant;
         u32::try_from(grant).ok()
+    }
+
+    /// Bytes of the window that are neither granted nor unread.
+    const fn spent(&self) -> u64 {
+        self.size.saturating_sub(self.granted + self.unread)
+    }
+
+    const fn is_worth_a_frame(&self) -> bool {
+        self.spent() >= self.size / GRANT
     }
 
     /// Counts what is read, and tells after each measurement whether the window is too small for that rate. A measurement ends when everything
@@ -155,7 +168,6 @@ impl Window {
         if took < round_trip.max(LEAST_MEASUREMENT) || self.unread > 0 {
             return false;
         }
-        let round_trip = round_trip.max(LEAST_ROUND_TRIP);
         let per_round_trip = u128::from(measured.bytes) * round_trip.as_nanos() / took.as_nanos();
         *measured = Measurement::new(reading.now);
         u128::from(self.size) < per_round_trip * u128::from(ROUND_TRIPS)
@@ -188,46 +200,44 @@ mod tests {
         window.size
     }
 
+    /// A window that has grown as far as it does without a rate.
+    fn unmeasured() -> (Window, Instant) {
+        let (mut window, now) = (Window::initial(), Instant::now());
+        while window.size < UNMEASURED_WINDOW {
+            let (size, part) = (window.size, window.size / GRANT);
+            assert!(window.arrive(part));
+            assert_eq!(window.read(part - 1, reading(now)), None);
+            assert_eq!(window.read(1, reading(now)), Some((part + size) as u32));
+            assert_eq!(window.size, 2 * size);
+        }
+        (window, now)
+    }
+
     #[test]
-    fn window_grows_to_four_round_trip_times_of_its_readers_rate() {
-        let (mut window, mut now) = (Window::initial(), Instant::now());
-        // A rate that slow start doubles: the window is ahead of it.
-        let mut bytes = INITIAL_WINDOW / 8;
+    fn large_window_grows_to_four_round_trip_times_of_its_readers_rate() {
+        let (mut window, mut now) = unmeasured();
+        let mut bytes = UNMEASURED_WINDOW / 16;
         while bytes < LARGEST_WINDOW / 4 {
             bytes *= 2;
             let size = pass(&mut window, &mut now, bytes, 2);
-            assert_eq!(size, (4 * bytes).max(INITIAL_WINDOW));
+            assert_eq!(size, (4 * bytes).max(UNMEASURED_WINDOW));
         }
         assert_eq!(window.grown(), LARGEST_WINDOW - INITIAL_WINDOW);
         assert_eq!(pass(&mut window, &mut now, 2 * bytes, 10), LARGEST_WINDOW);
     }
 
     #[test]
-    fn window_does_not_grow_with_time() {
-        let (mut window, mut now) = (Window::initial(), Instant::now());
-        assert_eq!(
-            pass(&mut window, &mut now, INITIAL_WINDOW / 4, 1_000),
-            INITIAL_WINDOW
-        );
+    fn large_window_does_not_grow_with_time() {
+        let (mut window, mut now) = unmeasured();
+        let size = pass(&mut window, &mut now, UNMEASURED_WINDOW / 4, 1_000);
+        assert_eq!(size, UNMEASURED_WINDOW);
     }
 
     #[test]
-    fn burst_after_a_pause_is_no_rate() {
-        let (mut window, mut now) = (Window::initial(), Instant::now());
-        for _ in 0..100 {
-            // Twice what the window lasts for, and nothing for nine round-trip times.
-            assert!(window.arrive(INITIAL_WINDOW / 2));
-            let _ = window.read(INITIAL_WINDOW / 2, reading(now));
-            now += 10 * ROUND_TRIP;
-        }
-        assert_eq!(window.size, INITIAL_WINDOW);
-    }
-
-    #[test]
-    fn small_round_trip_times_count_as_half_a_millisecond() {
-        let (mut window, mut now) = (Window::initial(), Instant::now());
+    fn burst_is_no_rate() {
+        let (mut window, mut now) = unmeasured();
         let round_trip = Duration::from_micros(30);
-        // 5 Gbit/s, in bursts of 20 Gbit/s: 312,500 bytes in half a millisecond.
+        // 5 Gbit/s, in bursts of 20 Gbit/s.
         for read in 0..40_000 {
             now += if read % 100 == 0 {
                 76 * round_trip
@@ -241,18 +251,7 @@ mod tests {
             };
             let _ = window.read(18_750, read);
         }
-        assert_eq!(window.size, 2 << 20);
-    }
-
-    #[test]
-    fn window_without_a_known_round_trip_time_doubles_with_each_read() {
-        let mut window = Window::initial();
-        let read = Reading {
-            round_trip: None,
-            ..reading(Instant::now())
-        };
-        assert!(window.arrive(1));
-        assert_eq!(window.read(1, read), Some((INITIAL_WINDOW + 1) as u32));
+        assert_eq!(window.size, UNMEASURED_WINDOW);
     }
 
     #[test]
