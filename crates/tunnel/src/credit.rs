@@ -87,8 +87,8 @@ impl Measurement {
 pub(crate) struct Reading {
     /// Now.
     pub(crate) now: Instant,
-    /// The round-trip time of the peer, if it is known.
-    pub(crate) round_trip: Option<Duration>,
+    /// The smallest round-trip time of the slowest path, if it is known.
+    pub(crate) rtt: Option<Duration>,
     /// What windows have left of their budget, in bytes.
     pub(crate) left: u64,
 }
@@ -131,7 +131,7 @@ impl Window {
         let grows = if self.size < UNMEASURED_WINDOW {
             self.unread == 0 && self.is_worth_a_frame()
         } else {
-            self.measure(bytes, reading) && self.size < LARGEST_WINDOW
+            self.size < LARGEST_WINDOW && self.measure(bytes, reading)
         };
         if grows && self.size <= reading.left / SHARE {
             self.size *= 2;
@@ -156,7 +156,7 @@ impl Window {
     /// Counts what is read, and tells after each measurement whether the window is too small for that rate. A measurement ends when everything
     /// was read.
     fn measure(&mut self, bytes: u64, reading: Reading) -> bool {
-        let Some(round_trip) = reading.round_trip else {
+        let Some(rtt) = reading.rtt else {
             return self.unread == 0;
         };
         let Some(measured) = &mut self.measured else {
@@ -165,10 +165,10 @@ impl Window {
         };
         measured.bytes += bytes;
         let took = reading.now.saturating_duration_since(measured.since);
-        if took < round_trip.max(LEAST_MEASUREMENT) || self.unread > 0 {
+        if took < rtt.max(LEAST_MEASUREMENT) || self.unread > 0 {
             return false;
         }
-        let per_round_trip = u128::from(measured.bytes) * round_trip.as_nanos() / took.as_nanos();
+        let per_round_trip = u128::from(measured.bytes) * rtt.as_nanos() / took.as_nanos();
         *measured = Measurement::new(reading.now);
         u128::from(self.size) < per_round_trip * u128::from(ROUND_TRIPS)
     }
@@ -183,7 +183,7 @@ mod tests {
     fn reading(now: Instant) -> Reading {
         Reading {
             now,
-            round_trip: Some(ROUND_TRIP),
+            rtt: Some(ROUND_TRIP),
             left: BUDGET,
         }
     }
@@ -236,17 +236,13 @@ mod tests {
     #[test]
     fn burst_is_no_rate() {
         let (mut window, mut now) = unmeasured();
-        let round_trip = Duration::from_micros(30);
+        let rtt = Duration::from_micros(30);
         // 5 Gbit/s, in bursts of 20 Gbit/s.
         for read in 0..40_000 {
-            now += if read % 100 == 0 {
-                76 * round_trip
-            } else {
-                round_trip / 4
-            };
+            now += if read % 100 == 0 { 76 * rtt } else { rtt / 4 };
             assert!(window.arrive(18_750));
             let read = Reading {
-                round_trip: Some(round_trip),
+                rtt: Some(rtt),
                 ..reading(now)
             };
             let _ = window.read(18_750, read);
@@ -258,7 +254,7 @@ mod tests {
     fn window_stays_small_without_budget_or_with_a_slow_reader() {
         let part = INITIAL_WINDOW / GRANT;
         let unknown = Reading {
-            round_trip: None,
+            rtt: None,
             ..reading(Instant::now())
         };
         let mut window = Window::initial();

@@ -143,8 +143,8 @@ pub struct Relay {
     next_serial: u64,
     /// By how much all receive windows have grown.
     grown: u64,
-    /// That of the slowest path, if it is known.
-    round_trip: Option<Duration>,
+    /// The smallest round-trip time of the slowest path, if it is known.
+    rtt: Option<Duration>,
 }
 
 impl Relay {
@@ -168,13 +168,13 @@ impl Relay {
             ready: VecDeque::new(),
             next_serial: 0,
             grown: 0,
-            round_trip: None,
+            rtt: None,
         }
     }
 
-    /// Takes the round-trip time to the peer on the slowest path, which decides how far windows of connections grow.
-    pub const fn set_round_trip(&mut self, round_trip: Option<Duration>) {
-        self.round_trip = round_trip;
+    /// Takes the smallest round-trip time of the slowest path. It decides how far large windows grow.
+    pub const fn set_rtt(&mut self, rtt: Option<Duration>) {
+        self.rtt = rtt;
     }
 
     /// Opens a connection to `target`, of a class if that is known. `None` if all streams of this end are in use.
@@ -255,7 +255,7 @@ impl Relay {
 
     /// So many of the received bytes were passed on, which may give the peer credit.
     pub fn read(&mut self, id: ConnectionId, bytes: u64, now: Instant) {
-        let (left, round_trip) = (BUDGET.saturating_sub(self.grown), self.round_trip);
+        let (left, rtt) = (BUDGET.saturating_sub(self.grown), self.rtt);
         let Some(connection) = self.connection_mut(id) else {
             return;
         };
@@ -264,7 +264,7 @@ impl Relay {
         // A window for which nothing comes any more takes none of the budget.
         let reading = Reading {
             now,
-            round_trip,
+            rtt,
             left: if is_wanted { left } else { 0 },
         };
         let grant = connection.window.read(bytes, reading);

@@ -112,7 +112,7 @@ impl Tunnel {
         for stream in Datagram::redundant_streams() {
             let _ = shared.association.set_stream_redundancy(stream, true);
         }
-        shared.tell_round_trip();
+        shared.tell_rtt();
         let end = tokio::select! {
             end = self.receive(serve, take) => end,
             error = shared.transmit() => match error {
@@ -282,7 +282,7 @@ impl Shared {
                 continue;
             };
             if matches!(frame, Frame::Credit(_)) {
-                self.tell_round_trip();
+                self.tell_rtt();
             }
             let (ppid, payload) = frame.encode();
             self.weigh(stream, payload.len() as u64);
@@ -301,13 +301,13 @@ impl Shared {
     }
 
     /// Tells the relay the round-trip time without queues. With each credit that is often enough, and little work.
-    fn tell_round_trip(&self) {
+    fn tell_rtt(&self) {
         let paths = self.association.statistics().paths;
         let active = paths
             .iter()
             .filter(|path| path.reachability == Reachability::Active);
         let slowest = active.filter_map(|path| path.min_rtt).max();
-        self.relay().set_round_trip(slowest);
+        self.relay().set_rtt(slowest);
     }
 
     /// Gives `stream` the weight that it has with so many more bytes.
