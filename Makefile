@@ -208,6 +208,17 @@ bench-tunnel-paths: setup ## measure the tunnel over emulated paths and over eac
 	$(CARGO) build --release --package anabranch-cli
 	scripts/bench-tunnel-paths target/release/anabranch $(or $(ARGS),300Mbit,10ms 80Mbit,30ms)
 
+.PHONY: bench-tunnel-profiles
+bench-tunnel-profiles: setup ## measure downloads by TCP and HTTP/3 through the tunnel over sixteen pairs of paths, as root on an idle machine (ARGS="--seconds 15 --only lte_geo")
+	$(CARGO) build --release --package anabranch-cli
+	$(CARGO) build --release --package anabranch-bench --features peers --bin http3
+	scripts/bench-tunnel-profiles target/release/anabranch target/release/http3 $(ARGS)
+
+.PHONY: bench-tunnel-traffic
+bench-tunnel-traffic: setup ## measure calls, shares and failing links under load through the tunnel, as root on an idle machine (ARGS="100Mbit,10ms 40Mbit,30ms")
+	$(CARGO) build --release --package anabranch-cli
+	scripts/bench-tunnel-traffic target/release/anabranch $(or $(ARGS),100Mbit,10ms 40Mbit,30ms)
+
 .PHONY: bench-testbed
 bench-testbed: ## measure how late packets are on a test bed of more than 200 Mbit/s (as root)
 	$(CARGO) run --release --package anabranch-bench --bin testbed -- $(ARGS)

@@ -5,6 +5,7 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 
 PORT = 5201
 # Whether the far end sends, and the heading of the column.
@@ -12,13 +13,17 @@ DIRECTIONS = {True: "download", False: "upload"}
 
 
 @contextlib.contextmanager
-def running(command, ready=None, log=subprocess.DEVNULL):
-    """A program that has written a line with `ready`, if that is given. Its errors go to `log`."""
+def running(command, ready=None):
+    """A program that has written a line with `ready`, if that is given. Its errors are shown if it ends before."""
     output = subprocess.PIPE if ready else subprocess.DEVNULL
-    with subprocess.Popen(command, stdout=output, stderr=log, text=True) as program:
+    with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stdout=output, stderr=log, text=True) as program:
         try:
-            if ready and not any(ready in line for line in program.stdout):
-                sys.exit(f"{command} ended before it said {ready}")
+            said = []
+            while ready and not (said and ready in said[-1]):
+                said.append(program.stdout.readline())
+                if not said[-1]:
+                    log.seek(0)
+                    sys.exit(f"{command} ended before it said {ready}:\n{''.join(said)}{log.read()}")
             yield
         finally:
             program.terminate()

@@ -11,10 +11,11 @@
 //! | `simulated_seconds` | how much CPU time does a simulated second take? |
 //! | `fixed_work` | how many instructions does a packet take, if `valgrind` counts them? |
 //! | `loopback` | what is the throughput of two processes over UDP, and that of QUIC and usrsctp in the same run? |
+//! | `http3` | what is the throughput of one download over HTTP/3, as an inner flow of a tunnel? For `make bench-tunnel-profiles` |
 //! | `testbed` | how accurate is the timing of a test bed? Needs root |
 //!
-//! `cargo run --release -p anabranch-bench --bin sack_cost -- --json`; every program but `fixed_work` takes `--help`. With
-//! `--features peers`, `core` compares other implementations and `loopback` compares quinn. All but `init_flood`, `loopback` and `testbed` use
+//! `cargo run --release -p anabranch-bench --bin sack_cost -- --json`; every program but `fixed_work` and `http3` takes `--help`. With
+//! `--features peers`, `core` compares other implementations and `loopback` compares quinn. All but `init_flood`, `loopback`, `http3` and `testbed` use
 //! no sockets: both ends are in one thread and time is virtual, so only the protocol is measured, and rates are per second of CPU time.
 
 mod arguments;

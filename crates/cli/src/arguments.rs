@@ -308,8 +308,8 @@ pub(crate) struct CheckArguments {
 /// Arguments of `demo`.
 #[derive(Args, Debug)]
 pub(crate) struct DemoArguments {
-    /// Path: rate, one-way delay, optional loss rate; repeat for at least two [default: 10Mbit,10ms 40Mbit,30ms]
-    #[arg(long = "path", value_name = "RATE,DELAY[,LOSS]", value_parser = parse_path)]
+    /// Path: rate, one-way delay, optional jitter and loss rate; repeat for at least two [default: 10Mbit,10ms 40Mbit,30ms]
+    #[arg(long = "path", value_name = "RATE,DELAY[~JITTER][,LOSS]", value_parser = parse_path)]
     pub(crate) paths: Vec<ShapedPath>,
 
     /// Send this file in each run, instead of random bytes

@@ -74,8 +74,8 @@ impl TestbedVerb {
 /// Arguments of `testbed up`.
 #[derive(Args, Debug)]
 pub(crate) struct TestbedUpArguments {
-    /// Path: rate, one-way delay, optional loss rate; the same in both directions; repeatable
-    #[arg(long = "path", value_name = "RATE,DELAY[,LOSS]", value_parser = parse_path, required = true)]
+    /// Path: rate, one-way delay, optional jitter (standard deviation) and loss rate; the same in both directions; repeatable
+    #[arg(long = "path", value_name = "RATE,DELAY[~JITTER][,LOSS]", value_parser = parse_path, required = true)]
     pub(crate) paths: Vec<ShapedPath>,
 
     /// Queue length of each link
@@ -86,7 +86,7 @@ pub(crate) struct TestbedUpArguments {
     #[arg(long, value_name = "BYTES", default_value_t = 1_500, value_parser = clap::value_parser!(u32).range(576..=65_535))]
     pub(crate) mtu: u32,
 
-    /// Random seed for packet loss
+    /// Random seed for packet loss and jitter
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 

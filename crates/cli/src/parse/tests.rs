@@ -131,17 +131,20 @@ fn times_need_a_unit_and_have_a_limit() {
 }
 
 #[test]
-fn path_is_rate_delay_and_optional_loss() {
+fn path_is_rate_delay_and_optional_jitter_and_loss() {
     let path = parse_path("10Mbit,10ms,0.5%").unwrap();
     assert_eq!(
         path,
         ShapedPath {
             rate: Rate::mbit(10),
             delay: Duration::from_millis(10),
+            jitter: Duration::ZERO,
             loss: 0.005
         }
     );
     assert_eq!(path.to_string(), "10 Mbit/s, 10 ms, 0.5% loss");
+    let path = parse_path("40Mbit,30ms~5ms").unwrap();
+    assert_eq!(path.to_string(), "40 Mbit/s, 30 ms ± 5 ms");
     assert_eq!(parse_path("1.5Gbit/s,0ms").unwrap().delay, Duration::ZERO);
     for text in [
         "",
@@ -149,6 +152,7 @@ fn path_is_rate_delay_and_optional_loss() {
         "10ms,10Mbit",
         "10Mbit,10ms,100%",
         "10Mbit,10ms,1%,",
+        "10Mbit,10ms~,1%",
         "0Mbit,1ms",
         "10MB,1ms",
     ] {

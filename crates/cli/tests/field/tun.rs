@@ -307,6 +307,40 @@ fn download_through_the_device_survives_a_cut_link() {
     assert!(got == site.content, "{} bytes arrived, or others", got.len());
 }
 
+/// Both links get other addresses, one after the other, as those of cellular networks do.
+#[test]
+fn download_through_the_device_survives_new_addresses_of_both_links() {
+    let Some(site) = needs_root("network namespaces", || Site::make("")) else {
+        return;
+    };
+    let [_server, mut client] = site.start();
+    let mut curl = site.client.command("curl");
+    let curl = curl.args(["--disable", "--silent", "--noproxy", "*", "http://192.0.2.2/"]);
+    let mut curl = Child(curl.stdout(Stdio::piped()).spawn().unwrap());
+    let mut output = curl.0.stdout.take().unwrap();
+    let mut got = vec![0; 2 << 20];
+    output.read_exact(&mut got).unwrap();
+    for link in [1, 2] {
+        site.client
+            .run(&format!("ip address delete 10.83.{link}.1/24 dev up{link}"));
+        site.client
+            .add_address(&format!("up{link}"), &format!("10.83.{link}.9/24"));
+        site.client.run(&format!(
+            "ip route replace default via 10.83.{link}.2 metric {link}"
+        ));
+        let local = format!("10.83.{link}.9:");
+        let works = client.skip_until(|event| {
+            event["local"]
+                .as_str()
+                .is_some_and(|address| address.starts_with(&local))
+                && event["change"] == "active"
+        });
+        assert!(works, "no path from {local} works");
+    }
+    output.read_to_end(&mut got).unwrap();
+    assert!(got == site.content, "{} bytes arrived, or others", got.len());
+}
+
 #[test]
 fn killed_client_leaves_nothing_behind() {
     let Some(site) = needs_root("network namespaces", || Site::make("DNS = 192.0.2.2\n")) else {

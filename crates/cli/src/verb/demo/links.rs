@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch::io::Socket;
-use anabranch_emu::netsim::link::{Loss, QueueConfig};
-use anabranch_emu::netsim::{LinkConfig, Probability};
+use anabranch_emu::netsim::LinkConfig;
+use anabranch_emu::netsim::link::QueueConfig;
 use anabranch_emu::{Emulator, LinkHandle, ShapedSocket};
 use anabranch_types::Seed;
 
@@ -58,11 +58,5 @@ fn shaped(address: Ipv4Addr, link: &LinkHandle) -> Result<Arc<dyn Socket>, Failu
 fn link_config(path: &ShapedPath) -> LinkConfig {
     let round_trip: Duration = path.delay * 2;
     let queue = path.rate.bytes_in(round_trip).max(MIN_QUEUE * PACKET);
-    LinkConfig::new(path.rate, path.delay)
-        .queue(QueueConfig::Bytes(queue))
-        .loss(if path.loss > 0.0 {
-            Loss::Bernoulli(Probability::of(path.loss))
-        } else {
-            Loss::None
-        })
+    path.link().queue(QueueConfig::Bytes(queue))
 }

@@ -112,6 +112,7 @@ fn default_paths() -> Vec<ShapedPath> {
     let path = |megabits, milliseconds| ShapedPath {
         rate: Rate::mbit(megabits),
         delay: Duration::from_millis(milliseconds),
+        jitter: Duration::ZERO,
         loss: 0.0,
     };
     vec![path(10, 10), path(40, 30)]

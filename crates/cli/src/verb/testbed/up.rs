@@ -6,8 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anabranch_emu::bed::{self, Bed, Side};
-use anabranch_emu::netsim::link::{Loss, QueueConfig};
-use anabranch_emu::netsim::{LinkConfig, Probability};
+use anabranch_emu::netsim::link::QueueConfig;
 use anabranch_types::Seed;
 
 use super::state::{State, file};
@@ -25,14 +24,8 @@ const POLL: Duration = Duration::from_millis(20);
 pub(super) async fn stay(arguments: &TestbedUpArguments, interrupt: &mut Interrupt) -> Result<(), Failure> {
     bed::down(&arguments.name).map_err(failure)?;
     let links = arguments.paths.iter().map(|path| {
-        let loss = match path.loss {
-            none if none <= 0.0 => Loss::None,
-            share => Loss::Bernoulli(Probability::of(share)),
-        };
-        let link = LinkConfig::new(path.rate, path.delay)
-            .mtu(arguments.mtu)
-            .loss(loss);
-        let link = link.queue(QueueConfig::Packets(arguments.queue));
+        let queue = QueueConfig::Packets(arguments.queue);
+        let link = path.link().mtu(arguments.mtu).queue(queue);
         (link.clone(), link)
     });
     let links: Vec<_> = links.collect();
