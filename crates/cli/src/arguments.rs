@@ -268,13 +268,13 @@ impl Verb {
     /// The title of the live view, and where it is, of verbs that have one.
     pub(crate) fn live_view(&self) -> Option<(&'static str, DashboardArguments)> {
         let (title, arguments) = match self {
-            Self::Recv(arguments) => ("anabranch recv", &arguments.dashboard),
-            Self::Send(arguments) => ("anabranch send", &arguments.dashboard),
-            Self::Tunnel(arguments) => ("anabranch tunnel", &arguments.dashboard),
-            Self::Demo(arguments) => ("anabranch demo", &arguments.dashboard),
+            Self::Recv(arguments) => ("anabranch recv", arguments.dashboard.clone()),
+            Self::Send(arguments) => ("anabranch send", arguments.dashboard.clone()),
+            Self::Tunnel(arguments) => ("anabranch tunnel", arguments.live_view()),
+            Self::Demo(arguments) => ("anabranch demo", arguments.dashboard.clone()),
             _ => return None,
         };
-        Some((title, arguments.clone()))
+        Some((title, arguments))
     }
 }
 

@@ -8,6 +8,7 @@ use anabranch_dashboard::{Dashboard, Note, Server, Severity, Token, url};
 
 use crate::arguments::DashboardArguments;
 use crate::failure::Failure;
+use crate::history_file::HistoryFile;
 use crate::network::bind_failure;
 use crate::output::{Event, Live, Output, Reporter};
 use crate::tui::{self, Tui};
@@ -21,6 +22,11 @@ pub(crate) async fn with(
     verb: impl AsyncFnOnce(&Arc<dyn Reporter>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if arguments.dashboard.is_none() && !arguments.tui {
+        if arguments.history.is_some() {
+            return Err(Failure::usage(
+                "--history keeps what the live view shows; add --dashboard or --tui",
+            ));
+        }
         return verb(reporter).await;
     }
     if arguments.tui {
@@ -38,7 +44,16 @@ pub(crate) async fn with(
         None => None,
     };
     let reporter: Arc<dyn Reporter> = live;
-    let result = verb(&reporter).await;
+    let history = arguments
+        .history
+        .map(|file| HistoryFile::open(file, dashboard.clone(), Arc::clone(&reporter)));
+    let result = match &history {
+        Some(history) => tokio::select! {
+            result = verb(&reporter) => result,
+            never = history.keep() => match never {},
+        },
+        None => verb(&reporter).await,
+    };
     if let Err(failure) = &result {
         dashboard.note(Note {
             severity: Severity::Error,
@@ -46,6 +61,9 @@ pub(crate) async fn with(
             path: None,
             text: failure.to_string(),
         });
+    }
+    if let Some(history) = history {
+        history.write();
     }
     if let Some(tui) = tui {
         tui.end().await;

@@ -269,7 +269,9 @@ function drawAll() {
 function note(entry) {
   const line = element("li", entry.severity);
   const when = new Date(view.epoch + entry.at);
-  line.append(element("time", "", when.toLocaleTimeString()), element("span", "", entry.text));
+  const isToday = when.toDateString() === new Date().toDateString();
+  const time = isToday ? when.toLocaleTimeString() : when.toLocaleString();
+  line.append(element("time", "", time), element("span", "", entry.text));
   const list = $("events");
   list.prepend(line);
   while (list.children.length > 200) list.lastChild.remove();

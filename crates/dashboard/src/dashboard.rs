@@ -2,23 +2,25 @@
 //!
 //! Each update is written once for all browsers, and not at all if there is none.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anabranch::AssociationStatistics;
 use hyper::body::Bytes;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 use crate::metrics;
-use crate::samples::{Amount, Entry, Point, Reading, Sample, Samples};
+use crate::samples::{
+    Amount, Entry, HistoryError, Point, Reading, Sample, Samples, Stored, epoch_of, milliseconds,
+};
 use crate::view::View;
 
 /// Updates that a slow browser may be behind; then it gets everything anew.
 const BACKLOG: usize = 256;
 
 /// What a note is about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Severity {
@@ -54,6 +56,10 @@ struct Inner {
     title: String,
     version: String,
     began: Instant,
+    /// The same moment since 1970.
+    began_at: Duration,
+    /// How long before that times began, if a history was taken over.
+    before: OnceLock<Duration>,
     samples: Mutex<Samples>,
     updates: broadcast::Sender<Bytes>,
 }
@@ -92,6 +98,9 @@ impl Dashboard {
             title: title.to_owned(),
             version: version.to_owned(),
             began: Instant::now(),
+            // A clock before 1970 is not set.
+            began_at: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
+            before: OnceLock::new(),
             samples: Mutex::default(),
             updates: broadcast::Sender::new(BACKLOG),
         }))
@@ -103,6 +112,38 @@ impl Dashboard {
         let mut samples = self.samples();
         samples.begin(at, transfer, name);
         self.tell("begin", || Begun { transfer, name });
+    }
+
+    /// An association begins that goes on where the last one of that name has ended: it takes over the history of the paths with the
+    /// same addresses, also from a [former run](Self::restore) of the program.
+    pub fn resume(&self, transfer: u64, name: &str) {
+        let at = self.now();
+        let mut samples = self.samples();
+        samples.resume(at, transfer, name);
+        self.tell("begin", || Begun { transfer, name });
+    }
+
+    /// The history of all associations and events, to be [taken over](Self::restore) by the next run of the program: at most some
+    /// megabytes of JSON.
+    #[must_use]
+    pub fn history(&self) -> Vec<u8> {
+        let epoch = self.0.began_at.saturating_sub(self.before());
+        let stored = self.samples().stored(milliseconds(epoch));
+        serde_json::to_vec(&stored).expect("invariant: all keys are strings")
+    }
+
+    /// Takes over the [history](Self::history) of a former run of the program, before anything begins.
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError`], if there is none in `bytes`; nothing has changed then.
+    pub fn restore(&self, bytes: &[u8]) -> Result<(), HistoryError> {
+        let stored = Stored::parse(bytes)?;
+        let mut samples = self.samples();
+        // Only the first history sets the time.
+        let _ = self.0.before.set(epoch_of(&stored, self.0.began_at));
+        samples.restore(stored);
+        Ok(())
     }
 
     /// The transfer of an association, which has begun, is called `name`.
@@ -117,8 +158,16 @@ impl Dashboard {
     pub fn sample(&self, transfer: u64, statistics: &AssociationStatistics, amount: Option<Amount>) {
         let (at, reading) = (self.now(), Reading::from(statistics));
         let mut samples = self.samples();
-        if let Some(sample) = samples.sample(at, transfer, &reading, amount) {
+        let was_resuming = samples.is_resuming(transfer);
+        let sample = samples.sample(at, transfer, &reading, amount);
+        if let Some(sample) = sample
+            && !was_resuming
+        {
             self.tell("sample", || sample);
+        }
+        // Browsers do not know yet what precedes it.
+        if was_resuming && !samples.is_resuming(transfer) {
+            self.tell("snapshot", || self.snapshot(&samples));
         }
     }
 
@@ -149,6 +198,10 @@ impl Dashboard {
         let samples = self.samples();
         // Under the lock, so that nothing is missed or told twice.
         let updates = self.0.updates.subscribe();
+        (event("snapshot", &self.snapshot(&samples)), updates)
+    }
+
+    fn snapshot<'s>(&'s self, samples: &'s Samples) -> Snapshot<'s> {
         let transfers = samples.transfers().map(|(transfer, known)| Known {
             transfer,
             name: &known.name,
@@ -156,23 +209,26 @@ impl Dashboard {
             sample: known.last.as_ref(),
             history: known.history.points().collect(),
         });
-        let snapshot = Snapshot {
+        Snapshot {
             title: &self.0.title,
             version: &self.0.version,
-            now: crate::samples::milliseconds(self.now()),
+            now: milliseconds(self.now()),
             transfers: transfers.collect(),
             events: samples.events().iter().collect(),
-        };
-        (event("snapshot", &snapshot), updates)
+        }
     }
 
     /// The metrics for Prometheus.
     pub(crate) fn metrics(&self) -> String {
-        metrics::text(&self.0.version, self.now(), &self.samples())
+        metrics::text(&self.0.version, self.0.began.elapsed(), &self.samples())
     }
 
     fn now(&self) -> Duration {
-        self.0.began.elapsed()
+        self.before() + self.0.began.elapsed()
+    }
+
+    fn before(&self) -> Duration {
+        self.0.before.get().copied().unwrap_or_default()
     }
 
     fn samples(&self) -> MutexGuard<'_, Samples> {

@@ -18,6 +18,6 @@ mod server;
 mod view;
 
 pub use dashboard::{Dashboard, Note, Severity};
-pub use samples::{Amount, Entry, INTERVAL, Limit, PathSample, Sample};
+pub use samples::{Amount, Entry, HistoryError, INTERVAL, Limit, PathSample, Sample};
 pub use server::{Server, Token, TokenError, url};
 pub use view::{Listed, PathRates, Shown, View};

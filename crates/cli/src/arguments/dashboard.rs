@@ -21,4 +21,8 @@ pub(crate) struct DashboardArguments {
     /// Show all paths live in this terminal (docs/dashboard.md); q ends, ? lists the keys
     #[arg(long)]
     pub(crate) tui: bool,
+
+    /// Of verbs that run for long: where the history is kept.
+    #[arg(skip)]
+    pub(crate) history: Option<PathBuf>,
 }

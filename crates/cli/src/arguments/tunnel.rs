@@ -70,11 +70,23 @@ pub(crate) struct TunnelArguments {
     #[command(flatten)]
     pub(crate) dashboard: DashboardArguments,
 
+    /// Keep the history of the live view in this file, so that it goes on after a restart; with --dashboard or --tui
+    #[arg(long, value_name = "FILE")]
+    pub(crate) history: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) output: Output,
 }
 
 impl TunnelArguments {
+    /// Its live view.
+    pub(crate) fn live_view(&self) -> DashboardArguments {
+        DashboardArguments {
+            history: self.history.clone(),
+            ..self.dashboard.clone()
+        }
+    }
+
     /// How the verb reports.
     pub(crate) fn output(&self) -> Output {
         match &self.verb {

@@ -31,9 +31,17 @@ pub(crate) struct Live {
 #[derive(Debug, Default)]
 struct State {
     /// Of transfers that have not begun yet, too.
-    names: BTreeMap<u64, String>,
+    names: BTreeMap<u64, Name>,
     /// Of the transfers of the moment.
     progress: BTreeMap<u64, Progress>,
+}
+
+/// What a transfer is called.
+#[derive(Clone, Debug, Default)]
+struct Name {
+    text: String,
+    /// Whether it goes on where the last one of that name has ended, as a tunnel does.
+    resumes: bool,
 }
 
 /// Status of transfers.
@@ -58,14 +66,22 @@ impl Live {
 
     /// A transfer is called `name`.
     pub(crate) fn name(&self, transfer: u64, name: &str) {
-        self.state().names.insert(transfer, name.to_owned());
+        self.set_name(transfer, name, false);
         self.dashboard.name(transfer, name);
+    }
+
+    fn set_name(&self, transfer: u64, name: &str, resumes: bool) {
+        let text = name.to_owned();
+        self.state().names.insert(transfer, Name { text, resumes });
     }
 
     /// An association of a transfer begins.
     pub(crate) fn begin(&self, transfer: u64) {
-        let name = self.state().names.get(&transfer).cloned();
-        self.dashboard.begin(transfer, &name.unwrap_or_default());
+        let name = self.state().names.get(&transfer).cloned().unwrap_or_default();
+        match name.resumes {
+            true => self.dashboard.resume(transfer, &name.text),
+            false => self.dashboard.begin(transfer, &name.text),
+        }
         if let Some(tui) = &self.tui {
             tui.open();
         }
@@ -127,7 +143,8 @@ impl Reporter for Live {
         self.told.report(event);
         match event {
             Event::Offered { transfer, name, .. } => self.name(*transfer, name),
-            Event::TunnelUp { transfer, peer, .. } => self.name(*transfer, peer),
+            // Its association begins with it.
+            Event::TunnelUp { transfer, peer, .. } => self.set_name(*transfer, peer, true),
             _ => {}
         }
         if let Some(note) = note(event) {

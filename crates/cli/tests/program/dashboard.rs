@@ -285,6 +285,60 @@ fn status_of_a_tunnel_is_that_of_its_verb() {
     assert_eq!(tunnel.end().0, Some(130));
 }
 
+/// The events of the live view that a file has, and the names of its associations.
+fn kept(history: &Path) -> (Vec<Value>, Vec<String>) {
+    let kept: Value = serde_json::from_slice(&fs::read(history).unwrap()).unwrap();
+    let transfers = kept["transfers"].as_array().unwrap();
+    let names = transfers
+        .iter()
+        .map(|transfer| transfer["name"].as_str().unwrap().to_owned());
+    (kept["events"].as_array().unwrap().clone(), names.collect())
+}
+
+#[test]
+fn history_of_the_live_view_outlives_the_tunnel() {
+    let folder = tempfile::tempdir().unwrap();
+    let [server, client] = init(&folder);
+    edit(&server, |text| on_free_ports(&text));
+    let (mut server, addresses) = start_server(&server);
+    edit(&client, |text| {
+        on_free_ports(&text).replace("192.0.2.1:9899", &addresses.join(","))
+    });
+    let history = folder.path().join("history");
+    fs::write(&history, "none of ours").unwrap();
+    let mut before = Vec::new();
+    for is_first in [true, false] {
+        let mut command = anabranch();
+        command.args(["tunnel", "--json", "--dashboard", "--history"]);
+        let mut tunnel = Running::start(command.arg(&history).arg(&client));
+        if is_first {
+            let warning = tunnel.event("warning");
+            assert!(
+                warning["message"].as_str().unwrap().contains("history.bad"),
+                "{warning}"
+            );
+        }
+        event(&mut server, "tunnel-up");
+        event(&mut tunnel, "tunnel-up");
+        tunnel.interrupt();
+        assert_eq!(tunnel.end().0, Some(130));
+        let (events, names) = kept(&history);
+        assert_eq!(names, ["server"]);
+        assert!(events.len() > before.len(), "{events:?}");
+        assert_eq!(events[..before.len()], before);
+        before = events;
+    }
+}
+
+#[test]
+fn history_without_a_live_view_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let [_, client] = init(&folder);
+    let refused = run(&["tunnel", "--history", "history", client.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--dashboard"));
+}
+
 #[test]
 fn live_view_without_a_place_or_with_a_bad_token_is_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,12 +1,14 @@
-//! Full disk tests. What happens when the receiver's disk is or becomes full? The sender is told, and nothing is left.
+//! Full disk tests. What happens when the receiver's disk is or becomes full? The sender is told, and nothing is left. A tunnel carries on.
 //!
 //! Needs a file system of its own that is small: a tmpfs, which only root may mount. Others skip the test and say so.
 
+use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::harness::{Receiver, Running, anabranch, file, needs_root};
+use crate::tunnel::{edit, event, init, on_free_ports, start_server};
 
 /// A mounted file system of one megabyte; unmounted when dropped.
 struct SmallDisk<'a>(&'a Path);
@@ -113,7 +115,7 @@ fn transfer_goes_on_where_the_disk_became_full() {
     receiver.running.event("progress");
     let ballast = place.join("ballast");
     // The disk is full before everything is written.
-    let _ = std::fs::write(&ballast, vec![7; 1_000_000]);
+    let _ = fs::write(&ballast, vec![7; 1_000_000]);
     let said = receiver.running.event("error");
     let text = said["message"].as_str().unwrap();
     assert!(
@@ -127,11 +129,57 @@ fn transfer_goes_on_where_the_disk_became_full() {
         "{text}"
     );
     assert_eq!(sender.end().0, Some(1));
-    std::fs::remove_file(ballast).unwrap();
+    fs::remove_file(ballast).unwrap();
     let mut sender = receiver.sender(&path, &[]);
     let sent = sender.event("file");
     assert!(sent["from"].as_u64().unwrap() > 100_000, "{sent}");
     assert_eq!(sender.end().0, Some(0));
     receiver.running.event("stored");
-    assert!(std::fs::read(place.join("big.bin")).unwrap() == std::fs::read(&path).unwrap());
+    assert!(fs::read(place.join("big.bin")).unwrap() == fs::read(&path).unwrap());
+}
+
+/// A tunnel writes what is for its next run only: it carries, and says what a restart loses.
+#[test]
+fn tunnel_carries_on_a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let [server, client] = init(&folder);
+    let disk = tempfile::tempdir().unwrap();
+    let Some(_disk) = needs_root("small file systems", || SmallDisk::mount(disk.path())) else {
+        return;
+    };
+    let on_disk = disk.path().join("server.conf");
+    fs::copy(&server, &on_disk).unwrap();
+    edit(&on_disk, |text| on_free_ports(&text) + "Quota = 1GB/month\n");
+    let (mut server, addresses) = start_server(&on_disk);
+    edit(&client, |text| {
+        on_free_ports(&text).replace("192.0.2.1:9899", &addresses.join(","))
+    });
+    // The disk is full before everything is written.
+    let _ = fs::write(disk.path().join("ballast"), vec![7; 2_000_000]);
+    let history = disk.path().join("history");
+    let mut command = anabranch();
+    command.args(["tunnel", "--json", "--dashboard", "--history"]);
+    let mut tunnel = Running::start(command.arg(&history).arg(&client));
+    event(&mut tunnel, "tunnel-up");
+    event(&mut server, "tunnel-up");
+    tunnel.interrupt();
+    let warning = tunnel.event("warning");
+    let text = warning["message"].as_str().unwrap();
+    assert!(
+        text.contains("No space left") && text.contains("a restart loses the history"),
+        "{text}"
+    );
+    assert_eq!(tunnel.end().0, Some(130));
+    server.interrupt();
+    let warning = server.event("warning");
+    let text = warning["message"].as_str().unwrap();
+    assert!(
+        text.contains("No space left") && text.contains("another quota"),
+        "{text}"
+    );
+    assert_eq!(server.end().0, Some(130));
+    let left = fs::read_dir(disk.path()).unwrap();
+    let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["ballast", "server.conf"]);
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::mem;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::PathSample;
 
@@ -15,7 +15,7 @@ const RECENT: usize = 1_200;
 const OLDER: usize = 1_200;
 
 /// The paths of an association at a moment.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Point {
     /// Milliseconds since the start.
     at: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Point {
 
 /// What is drawn of a path: its number, bits per second sent and received, round-trip time in milliseconds, congestion window and
 /// bytes in flight, loss rate.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 struct PathPoint(u64, u64, u64, Option<f32>, u64, u64, f32);
 
 impl Point {
@@ -43,6 +43,14 @@ impl Point {
         Self {
             at: super::milliseconds(at),
             paths: paths.iter().map(point).collect(),
+        }
+    }
+
+    /// A moment without paths: lines have a gap there.
+    const fn gap(at: u64) -> Self {
+        Self {
+            at,
+            paths: Vec::new(),
         }
     }
 
@@ -82,7 +90,7 @@ impl Point {
 }
 
 /// All points, in the order of time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct History {
     recent: VecDeque<Point>,
     older: Vec<Point>,
@@ -113,6 +121,43 @@ impl History {
     pub(crate) fn len(&self) -> usize {
         let first = self.recent.front().or_else(|| self.older.first());
         (self.recent.len() + self.older.len()) * first.map_or(0, |point| point.paths.len())
+    }
+
+    /// Whether it may come from a program like this one: within its limits, and in the order of time.
+    pub(super) fn is_valid(&self) -> bool {
+        let is_within = self.recent.len() <= RECENT && self.older.len() <= OLDER && self.partial.len() <= 64;
+        let counts = self.partial.iter().map(|(count, _)| *count);
+        let are_powers = counts.chain([self.span]).all(usize::is_power_of_two);
+        is_within && are_powers && self.points().is_sorted_by_key(Point::at)
+    }
+
+    pub(super) fn latest(&self) -> Option<u64> {
+        self.points().last().map(Point::at)
+    }
+
+    /// Another association goes on, whose paths are the former ones with the numbers that `number` gives; others are forgotten.
+    pub(super) fn continued(mut self, number: impl Fn(u64) -> Option<u64>) -> Self {
+        let renumber = |point: &mut Point| {
+            let of_path = |path: PathPoint| {
+                Some(PathPoint(
+                    number(path.0)?,
+                    path.1,
+                    path.2,
+                    path.3,
+                    path.4,
+                    path.5,
+                    path.6,
+                ))
+            };
+            point.paths = point.paths.drain(..).filter_map(of_path).collect();
+        };
+        self.older.iter_mut().for_each(renumber);
+        self.partial.iter_mut().for_each(|(_, point)| renumber(point));
+        self.recent.iter_mut().for_each(renumber);
+        if let Some(latest) = self.latest() {
+            self.push(Point::gap(latest));
+        }
+        self
     }
 
     pub(super) fn push(&mut self, point: Point) {

@@ -3,6 +3,7 @@
 mod history;
 mod path;
 mod reading;
+mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -14,8 +15,11 @@ use serde::Serialize;
 pub(crate) use history::{History, Point};
 pub use path::{Limit, PathSample};
 pub(crate) use reading::Reading;
+pub use stored::HistoryError;
+pub(crate) use stored::{Stored, epoch_of};
 
 use path::PathMeter;
+use stored::Earlier;
 
 /// Interval at which the state of associations should be sampled.
 pub const INTERVAL: Duration = Duration::from_millis(250);
@@ -63,6 +67,8 @@ pub(crate) struct Transfer {
     pub(crate) has_ended: bool,
     pub(crate) last: Option<Sample>,
     pub(crate) history: History,
+    /// What ended associations of this name have left, until the paths of this one are known.
+    earlier: Option<Earlier>,
     /// By the numbers of paths.
     meters: BTreeMap<u64, PathMeter>,
     last_at: Duration,
@@ -83,6 +89,8 @@ pub struct Entry {
 pub(crate) struct Samples {
     transfers: BTreeMap<u64, Transfer>,
     events: VecDeque<Entry>,
+    /// Of a former run of the program, what nobody has continued yet.
+    earlier: Vec<Earlier>,
 }
 
 impl Samples {
@@ -105,6 +113,15 @@ impl Samples {
         transfer.meters.clear();
         if !name.is_empty() {
             name.clone_into(&mut transfer.name);
+        }
+    }
+
+    /// An association begins that goes on where the latest one of that name has ended, maybe in a former run of the program.
+    pub(crate) fn resume(&mut self, at: Duration, number: u64, name: &str) {
+        let earlier = self.take_earlier(name);
+        self.begin(at, number, name);
+        if let Some(transfer) = self.transfers.get_mut(&number) {
+            transfer.earlier = earlier;
         }
     }
 
@@ -133,6 +150,12 @@ impl Samples {
         transfer.take(number, at, reading, amount);
         self.shorten();
         self.transfers.get(&number)?.last.as_ref()
+    }
+
+    /// Whether the history of former associations is yet to precede that of this one, which its first sample does.
+    pub(crate) fn is_resuming(&self, number: u64) -> bool {
+        let transfer = self.transfers.get(&number);
+        transfer.is_some_and(|transfer| transfer.earlier.is_some())
     }
 
     /// An association has ended. It is still shown, until many others have ended.
@@ -196,6 +219,9 @@ impl Transfer {
             paths.push(meter.sample(path, reading));
         }
         path::set_shares(&mut paths);
+        if let Some(earlier) = self.earlier.take() {
+            self.history = earlier.continued_by(&paths);
+        }
         if has_rates {
             self.last_at = at;
             self.history.push(Point::new(at, &paths));

@@ -295,3 +295,91 @@ fn view_has_the_rates_of_its_span_and_ends_with_the_association() {
     samples.end(1);
     assert_eq!(rates(&samples, 9_000), (1_000, expected));
 }
+
+/// The points of a transfer: their times, and the numbers of their paths.
+fn drawn(samples: &Samples, number: u64) -> Vec<(u64, Vec<u64>)> {
+    let transfer = samples.transfers().find(|known| known.0 == number).unwrap().1;
+    let paths = |point: &Point| point.rates().map(|(path, _)| path).collect();
+    let points = transfer.history.points();
+    points.map(|point| (point.at(), paths(point))).collect()
+}
+
+#[test]
+fn tunnel_that_is_back_goes_on_with_its_history() {
+    let mut samples = Samples::default();
+    samples.resume(at(0), 1, "server");
+    samples.sample(at(250), 1, &reading(&[path(0, 0), path(1, 0)]), None);
+    samples.end(1);
+    samples.resume(at(9_000), 2, "server");
+    assert!(samples.is_resuming(2));
+    // Now the path with these addresses has another number, and the other one is gone.
+    let same = PathReading {
+        path: 7,
+        ..path(1, 0)
+    };
+    samples.sample(at(9_250), 2, &reading(&[same]), None);
+    assert!(!samples.is_resuming(2));
+    let gap = (250, vec![]);
+    assert_eq!(drawn(&samples, 2), [(250, vec![7]), gap, (9_250, vec![7])]);
+    let numbers: Vec<u64> = samples.transfers().map(|(number, _)| number).collect();
+    assert_eq!(numbers, [2], "the former association is not listed beside it");
+}
+
+#[test]
+fn another_name_or_a_tunnel_that_is_still_there_is_not_continued() {
+    let mut samples = Samples::default();
+    samples.resume(at(0), 1, "server");
+    samples.sample(at(250), 1, &reading(&[path(0, 0)]), None);
+    samples.resume(at(500), 2, "server");
+    samples.end(1);
+    samples.resume(at(500), 3, "other");
+    assert!(!samples.is_resuming(2) && !samples.is_resuming(3));
+}
+
+#[test]
+fn history_outlives_the_program() {
+    let mut samples = Samples::default();
+    samples.resume(at(0), 1, "server");
+    for step in 0..2_000 {
+        samples.sample(at(250 * step), 1, &reading(&[path(0, 0)]), None);
+    }
+    let note = crate::Note {
+        severity: crate::Severity::Change,
+        transfer: Some(1),
+        path: Some((0, "active")),
+        text: "path 0 works".to_owned(),
+    };
+    samples.note(at(500_000), note);
+    let kept = serde_json::to_vec(&samples.stored(1_000_000)).unwrap();
+
+    let stored = Stored::parse(&kept).unwrap();
+    assert_eq!(epoch_of(&stored, at(2_000_000)), at(1_000_000));
+    assert_eq!(epoch_of(&stored, at(0)), at(500_000), "a clock that was set back");
+    let mut next = Samples::default();
+    next.restore(stored);
+    // A run that meets nobody loses nothing.
+    let kept_again = serde_json::to_vec(&next.stored(1_000_000)).unwrap();
+    next.restore(Stored::parse(&kept_again).unwrap());
+    next.resume(at(1_000_000), 1, "server");
+    next.sample(at(1_000_250), 1, &reading(&[path(0, 0)]), None);
+    let (before, after) = (drawn(&samples, 1), drawn(&next, 1));
+    assert_eq!(after[..before.len()], before);
+    assert_eq!(after.len(), before.len() + 2);
+    let events: Vec<&str> = next
+        .events()
+        .iter()
+        .map(|entry| entry.note.text.as_str())
+        .collect();
+    assert_eq!(events, ["path 0 works"]);
+}
+
+#[test]
+fn what_is_no_history_is_refused() {
+    let refused = |text: &str| Stored::parse(text.as_bytes()).unwrap_err().to_string();
+    assert!(refused("").contains("not a history"));
+    assert!(refused(r#"{"version":9,"epoch":0,"transfers":[],"events":[]}"#).contains("version 9"));
+    let history = r#"{"recent":[{"at":2,"paths":[]},{"at":1,"paths":[]}],"older":[],"span":1,"partial":[]}"#;
+    let transfer = format!(r#"{{"name":"server","paths":[],"history":{history}}}"#);
+    let backwards = format!(r#"{{"version":1,"epoch":0,"transfers":[{transfer}],"events":[]}}"#);
+    assert!(refused(&backwards).contains("no program"));
+}

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use std::{fs, io};
 
 use anabranch_tunnel::Tunnel;
 use chrono::{DateTime, Utc};
@@ -18,6 +17,7 @@ use super::Shared;
 use super::config::Quota;
 use super::state::State;
 use crate::failure::Failure;
+use crate::kept_file;
 
 /// How often packets are counted. So much later a quota may end an association.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -124,25 +124,9 @@ fn file_of(config: &Path) -> PathBuf {
 
 /// What the peers have carried so far, by their public keys. A file that cannot be read is kept under another name.
 pub(super) fn load(config: &Path) -> Result<BTreeMap<String, Usage>, String> {
-    let file = file_of(config);
-    let text = match fs::read(&file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        Err(error) => {
-            let file = file.display();
-            return Err(format!("{file}: {error}; all peers have their whole quota again"));
-        }
-    };
-    serde_json::from_slice(&text).map_err(|error| {
-        let mut bad = file.clone().into_os_string();
-        bad.push(".bad");
-        // If that fails, it is replaced.
-        let _ = fs::rename(&file, &bad);
-        let (file, bad) = (file.display(), Path::new(&bad).display());
-        format!(
-            "{file}: {error}; all peers have their whole quota again, and what was there is kept as {bad}"
-        )
-    })
+    let usage = kept_file::read(&file_of(config), |content| serde_json::from_slice(content));
+    let usage = usage.map_err(|error| format!("{error}; all peers have their whole quota again"))?;
+    Ok(usage.unwrap_or_default())
 }
 
 /// Keeps what the peers have carried. Without quotas there is no file.
@@ -153,7 +137,8 @@ pub(super) fn store(shared: &Shared) {
         return;
     }
     let file = file_of(&state.config().file);
-    let stored = write(&file, &usage);
+    let usage = serde_json::to_vec(&usage).expect("invariant: all keys are strings");
+    let stored = kept_file::replace(&file, &usage);
     let was_stored = state.set_usage_stored(stored.is_ok());
     // One warning each time that it begins to fail.
     if let Err(error) = stored
@@ -172,16 +157,6 @@ fn usage_of(state: &State) -> BTreeMap<String, Usage> {
         .iter()
         .filter_map(|peer| Some((peer.key().to_string(), peer.usage(now())?.1)));
     used.collect()
-}
-
-/// What is there before stays until all is written.
-fn write(file: &Path, usage: &BTreeMap<String, Usage>) -> io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut new = tempfile::NamedTempFile::new_in(folder.unwrap_or_else(|| Path::new(".")))?;
-    serde_json::to_writer(&mut new, usage)?;
-    new.as_file().sync_all()?;
-    new.persist(file)?;
-    Ok(())
 }
 
 #[cfg(test)]
@@ -241,16 +216,16 @@ mod tests {
         let begin = at("2026-05-01T00:00:00Z");
         let usage = BTreeMap::from([("a key".to_owned(), Usage { begin, bytes: 5 })]);
         let file = folder.path().join("server.conf.usage");
-        write(&file, &usage).unwrap();
+        kept_file::replace(&file, &serde_json::to_vec(&usage).unwrap()).unwrap();
         assert_eq!(load(&config), Ok(usage));
-        fs::write(&file, "{").unwrap();
+        std::fs::write(&file, "{").unwrap();
         let warning = load(&config).unwrap_err();
         assert!(
-            warning.contains("is kept as") && warning.contains("server.conf.usage.bad"),
+            warning.contains("kept as") && warning.contains("server.conf.usage.bad"),
             "{warning}"
         );
         assert_eq!(
-            fs::read(folder.path().join("server.conf.usage.bad")).unwrap(),
+            std::fs::read(folder.path().join("server.conf.usage.bad")).unwrap(),
             b"{"
         );
     }
