@@ -2,6 +2,7 @@
 
 mod authentication;
 mod data_channels;
+mod delivery;
 mod parts;
 mod readiness;
 mod streams;
@@ -192,16 +193,6 @@ impl Association {
         let association = association.ok_or(proto::SendError::NotConnected);
         let set = association.and_then(|association| association.stream_priority_and_weight(stream));
         set.map_err(|error| SendError::of(error, self.0.signals.ended()))
-    }
-
-    /// Sets whether `stream` is redundant: its messages are sent on all paths in use, so that neither a loss nor a path that fails delays
-    /// them, and delivered once. Paths that [rest](PathPreference) carry none. False by default.
-    ///
-    /// # Errors
-    ///
-    /// The association is closed, or has no such stream.
-    pub fn set_stream_redundancy(&self, stream: StreamId, redundant: bool) -> Result<(), SendError> {
-        self.0.set(|core| core.set_stream_redundancy(stream, redundant))
     }
 
     /// The events of the association from now on.

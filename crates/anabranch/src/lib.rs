@@ -78,7 +78,7 @@ pub use anabranch_datachannel::{
 };
 pub use anabranch_io as io;
 pub use anabranch_policy as policy;
-pub use anabranch_policy::{PolicyRecipe, Reachability};
+pub use anabranch_policy::{PathUse, PolicyRecipe, Reachability};
 pub use anabranch_proto::{
     Abandonments, AddressError, AssociationConfig, AssociationStatistics, BufferError, BufferSize,
     CloseReason, EndpointConfig, ErrorDetection, Extent, KeyError, Message, MessagePart, OwnPolicies,

@@ -32,6 +32,7 @@ extern crate alloc;
 mod facts;
 mod math;
 mod parameters;
+mod path_set;
 mod path_table;
 mod profile;
 mod recipe;

@@ -46,6 +46,10 @@ pub trait CongestionControl: Policy {
     fn on_bottlenecks(&mut self, paths: &[PathFacts]) {
         let _ = paths;
     }
+    /// Queues on the paths are to be short from now on, or need not be any more.
+    fn set_low_latency(&mut self, low_latency: bool, paths: &[PathFacts], now: Instant) {
+        let _ = (low_latency, paths, now);
+    }
     /// Whether it measures delivery rates: then [`CongestionControl::on_sent`], [`CongestionControl::on_lost`] and
     /// [`CongestionControl::on_application_limited`] are called. Asked when a path is added and after each event.
     fn measures_rates(&self) -> bool {
@@ -160,6 +164,10 @@ pub trait StreamScheduler: Policy {
     fn on_ready(&mut self, stream: &StreamFacts);
     /// `stream` has nothing left to send, or nothing that may be sent before other data is acknowledged.
     fn on_idle(&mut self, stream: StreamId);
+    /// The data of `stream` that is taken next is sent on `path`.
+    fn on_placed(&mut self, stream: StreamId, path: PathId) {
+        let _ = (stream, path);
+    }
     /// `bytes` of the head message of `stream` were taken; `message_done` if that was its end. The core then
     /// calls [`StreamScheduler::on_ready`] or [`StreamScheduler::on_idle`].
     fn on_taken(&mut self, stream: StreamId, bytes: u32, message_done: bool);

@@ -43,10 +43,10 @@ mod user_data;
 mod violation;
 
 pub use address::AddressError;
-pub use anabranch_policy::{BufferSize, SizeRange};
+pub use anabranch_policy::{BufferSize, PathUse, SizeRange};
 pub use association::{
-    Association, AssociationStatistics, AuthenticationKeys, BufferError, CloseReason, Event,
-    ProtocolParameters, ReportedError, SackWork, SendQueue,
+    Association, AssociationStatistics, AuthenticationKeys, BufferError, CloseReason, DeliverySettings,
+    Event, ProtocolParameters, ReportedError, SackWork, SendQueue,
 };
 pub use auth::KeyError;
 pub use config::{

@@ -1,4 +1,4 @@
-//! Datagrams: UDP and ICMP echo. Each is one unordered SCTP message with a lifetime. How is it encoded, and on which stream is it sent?
+//! Datagrams: UDP and ICMP echo. Each is one SCTP message with a lifetime. How is it encoded, and on which stream is it sent?
 //!
 //! A flow is what one socket of a program sends and receives, to and from any number of hosts. A datagram carries the number of its flow and the host at the
 //! far side, so none waits for another, and nothing has to be opened or closed.
@@ -24,6 +24,9 @@ pub const DATAGRAM_STREAMS: u16 = 96;
 /// Streams of a group: 0 is bulk, 1 interactive by a rule, 2 real-time by size, 3 real-time by a rule, 4 and 5 as 2 and 3 and redundant. The
 /// datagrams of a flow use one of each.
 const GROUP: u16 = 16;
+
+/// The first group of real-time datagrams.
+const REAL_TIME: u16 = 2;
 
 /// The first group whose datagrams are redundant.
 const REDUNDANT: u16 = 4;
@@ -152,8 +155,18 @@ impl Datagram {
             (Some(Class::RealTime), _) if self.redundant => REDUNDANT + 1,
             (Some(Class::RealTime), _) => 3,
         };
+        StreamId(STREAMS + group * GROUP + self.place())
+    }
+
+    /// The stream of its flow for bulk.
+    pub(crate) const fn bulk_stream(&self) -> StreamId {
+        StreamId(STREAMS + self.place())
+    }
+
+    /// The place of the streams of its flow in their groups.
+    const fn place(&self) -> u16 {
         // The lowest bit says who has begun the flow.
-        StreamId(STREAMS + group * GROUP + (self.flow >> 1) % GROUP)
+        (self.flow >> 1) % GROUP
     }
 
     /// The class of datagrams on a stream, by a rule; `None` where size decides.
@@ -175,11 +188,26 @@ impl Datagram {
         (STREAMS + REDUNDANT * GROUP..STREAMS + DATAGRAM_STREAMS).map(StreamId)
     }
 
+    /// All streams of datagrams that are packets of longer flows, as those of HTTP/3: bulk and interactive ones.
+    pub(crate) fn streams_of_flows() -> impl Iterator<Item = StreamId> {
+        (STREAMS..STREAMS + REAL_TIME * GROUP).map(StreamId)
+    }
+
+    /// All streams of real-time datagrams that are sent once.
+    pub(crate) fn real_time_streams() -> impl Iterator<Item = StreamId> {
+        (STREAMS + REAL_TIME * GROUP..STREAMS + REDUNDANT * GROUP).map(StreamId)
+    }
+
+    /// Whether datagrams on a stream belong to calls, games and the like.
+    pub(crate) const fn is_real_time_on(stream: StreamId) -> bool {
+        stream.0 >= STREAMS + REAL_TIME * GROUP
+    }
+
     /// All streams of datagrams whose weight is another one than that of bulk.
     pub(crate) fn weights() -> impl Iterator<Item = (StreamId, NonZeroU16)> {
         let classes = [
             (1, Class::Interactive),
-            (2, Class::RealTime),
+            (REAL_TIME, Class::RealTime),
             (3, Class::RealTime),
             (REDUNDANT, Class::RealTime),
             (REDUNDANT + 1, Class::RealTime),
@@ -190,13 +218,13 @@ impl Datagram {
         })
     }
 
-    /// Its message.
-    pub(crate) fn message(&self) -> Message {
+    /// Its message, on a stream. Ordered messages of a stream do not overtake one another.
+    pub(crate) fn message(&self, stream: StreamId, unordered: bool) -> Message {
         Message {
             ppid: DATAGRAM,
-            unordered: true,
+            unordered,
             reliability: Reliability::Lifetime(LIFETIME),
-            ..Message::new(self.stream(), self.encode())
+            ..Message::new(stream, self.encode())
         }
     }
 }

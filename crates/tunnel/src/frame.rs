@@ -145,8 +145,8 @@ pub enum FrameError {
     /// A CREDIT frame gives nothing.
     #[error("a CREDIT frame gives nothing")]
     NoCredit,
-    /// A message on the stream of a connection was sent unordered, or a datagram in order.
-    #[error("a message was sent unordered, or a datagram in order")]
+    /// A frame was sent unordered.
+    #[error("a frame was sent unordered")]
     Unordered,
     /// A datagram is shorter than its fields, or a field is not valid.
     #[error("a datagram is not valid")]

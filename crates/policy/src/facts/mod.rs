@@ -16,4 +16,4 @@ pub use buffer::{
 pub use choice::{last_resort, may_carry_data, path_facts};
 pub use loss::{Eligible, Late, LossCause, LossEvent, LossThreshold, LostChunk, LostPackets};
 pub use path::{PathFacts, Reachability, SendAllowance, SentPacket};
-pub use stream::{Backlog, Pick, StreamFacts};
+pub use stream::{Backlog, PathUse, Pick, StreamFacts};

@@ -17,6 +17,20 @@ pub struct StreamFacts {
     pub priority: u16,
     /// Its weight (RFC 8260 §3.6): 1 unless set, and at least 1.
     pub weight: u16,
+    /// The paths that its messages are to take; all unless set.
+    pub path_use: PathUse,
+}
+
+/// The paths that a stream is to use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PathUse {
+    /// All, as the path scheduler decides.
+    #[default]
+    All,
+    /// One at a time, so that its messages do not overtake one another.
+    One,
+    /// The ones with the shortest round-trip times, even if its messages have to wait for them.
+    Fastest,
 }
 
 /// Data queued for its first transmission.

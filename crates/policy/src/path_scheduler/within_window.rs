@@ -38,10 +38,11 @@ use core::time::Duration;
 use anabranch_types::{Instant, PathId};
 
 use self::measured::{Measured, SECOND};
-use self::senders::{Candidate, PathSet, Senders, choose};
+use self::senders::{Candidate, Senders, choose};
 use super::{nanos, open};
 use crate::math::mul_div;
 use crate::parameters::{Parameter, Parameters, Slot};
+use crate::path_set::PathSet;
 use crate::path_table::PathTable;
 use crate::{AckSample, Backlog, PathFacts, PathScheduler, Pick, Policy, may_carry_data, path_facts};
 

@@ -9,7 +9,7 @@ use anabranch_types::{Instant, MessageId, PathId, Rng, Seed, StreamId};
 use super::{STEPS, WORLDS, for_all};
 use crate::catalog::{Choice, PolicyChoice, StreamSchedulerChoice};
 use crate::testing::any_paths;
-use crate::{StreamFacts, StreamScheduler};
+use crate::{PathUse, StreamFacts, StreamScheduler};
 
 const STREAMS: u64 = 12;
 
@@ -31,6 +31,7 @@ fn facts(stream: StreamId, head: u64) -> StreamFacts {
         queued_bytes: 1_000,
         priority: 0,
         weight: 1,
+        path_use: PathUse::All,
     }
 }
 

@@ -371,7 +371,7 @@ fn measured(facts: &[PathFacts]) -> impl Iterator<Item = Path> + '_ {
 }
 
 /// Bytes per second.
-fn rate(bytes: u64, time: Duration) -> u64 {
+pub(super) fn rate(bytes: u64, time: Duration) -> u64 {
     let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     mul_div(bytes, 1_000_000_000, nanos.max(1))
 }

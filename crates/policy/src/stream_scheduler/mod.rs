@@ -11,12 +11,15 @@
 //! | `fixed-map` | each stream is mapped to a path by a table |
 //! | `dynamic-map` | each stream is mapped to a path by measured rates and demands |
 //!
+//! With `wfq`, streams may be bound to one path, or to the fastest ones ([`crate::PathUse`]); other schedulers ignore that.
+//!
 //! The two maps observe the paths ([`crate::StreamScheduler::observe`]); a path to which no stream is mapped can take
 //! no data.
 //!
 //! With message interleaving (RFC 8260 §2) the core calls before each chunk, without it between messages only. No
 //! scheduler needs to distinguish the two: a turn is one chunk with interleaving and one message without.
 
+mod bound;
 mod dynamic_map;
 mod fair_bandwidth;
 mod fcfs;

@@ -29,6 +29,8 @@ type Tag = u128;
 #[derive(Debug, Default)]
 pub(super) struct Shares {
     ready: Ready<(Tag, MessageId)>,
+    /// The ready ones of the streams that are bound to some of the paths, which are few: not all of them may be next everywhere.
+    bound: Vec<(StreamId, (Tag, MessageId))>,
     now: Tag,
     /// Sorted by stream: all streams served since none was ready.
     accounts: Vec<(StreamId, Account)>,
@@ -40,38 +42,55 @@ struct Account {
     weight: u16,
 }
 
-/// Capacity kept when no stream is ready; more would add to the memory of idle associations.
+/// Capacity bound when no stream is ready; more would add to the memory of idle associations.
 const KEPT: usize = 32;
 
 impl Shares {
     /// `stream` has this message at its head, and this weight.
     pub(super) fn ready(&mut self, stream: StreamId, weight: u16, head: MessageId) {
-        let (was_ready, now) = (self.ready.contains(stream), self.now);
+        let key = (self.tag_of_ready(stream, weight), head);
+        self.forget_bound(stream);
+        self.ready.insert(key, stream);
+    }
+
+    /// The same for a stream that is bound to some of the paths.
+    pub(super) fn ready_bound(&mut self, stream: StreamId, weight: u16, head: MessageId) {
+        let key = (self.tag_of_ready(stream, weight), head);
+        self.ready.remove(stream);
+        self.set_bound(stream, key);
+    }
+
+    fn tag_of_ready(&mut self, stream: StreamId, weight: u16) -> Tag {
+        let (was_ready, now) = (self.key_of(stream).is_some(), self.now);
         let account = self.account(stream);
         account.weight = weight.max(1);
         if !was_ready {
             account.tag = account.tag.max(now);
         }
-        let tag = account.tag;
-        self.ready.insert((tag, head), stream);
+        account.tag
     }
 
     /// `stream` was served this many bytes.
     pub(super) fn serve(&mut self, stream: StreamId, bytes: u32) {
-        let Some((tag, head)) = self.ready.key_of(stream) else {
+        let Some((tag, head)) = self.key_of(stream) else {
             return;
         };
         self.now = self.now.max(tag);
         let account = self.account(stream);
         account.tag = tag + u128::from(bytes) * PER_BYTE / u128::from(account.weight);
-        let tag = account.tag;
-        self.ready.insert((tag, head), stream);
+        let key = (account.tag, head);
+        if self.is_bound(stream) {
+            self.set_bound(stream, key);
+        } else {
+            self.ready.insert(key, stream);
+        }
     }
 
     /// `stream` has no data.
     pub(super) fn idle(&mut self, stream: StreamId) {
         self.ready.remove(stream);
-        if self.ready.is_empty() {
+        self.forget_bound(stream);
+        if self.ready.is_empty() && self.bound.is_empty() {
             self.now = 0;
             self.accounts.clear();
             if self.accounts.capacity() > KEPT {
@@ -82,6 +101,37 @@ impl Shares {
 
     pub(super) fn first(&self) -> Option<StreamId> {
         self.ready.first()
+    }
+
+    /// The first of all streams, of which those that are bound have to be `admitted`.
+    pub(super) fn first_of_all(&self, admitted: impl Fn(StreamId) -> bool) -> Option<StreamId> {
+        let free = self.ready.first();
+        let bound = self.bound.iter().filter(|(stream, _)| admitted(*stream));
+        let Some((bound, key)) = bound.min_by_key(|(stream, key)| (*key, *stream)) else {
+            return free;
+        };
+        let comes_first = |free: &StreamId| self.ready.key_of(*free).is_some_and(|of_free| of_free <= *key);
+        free.filter(comes_first).or(Some(*bound))
+    }
+
+    fn key_of(&self, stream: StreamId) -> Option<(Tag, MessageId)> {
+        let bound = self.bound.iter().find(|(bound, _)| *bound == stream);
+        bound.map(|(_, key)| *key).or_else(|| self.ready.key_of(stream))
+    }
+
+    fn is_bound(&self, stream: StreamId) -> bool {
+        self.bound.iter().any(|(bound, _)| *bound == stream)
+    }
+
+    fn set_bound(&mut self, stream: StreamId, key: (Tag, MessageId)) {
+        match self.bound.iter_mut().find(|(bound, _)| *bound == stream) {
+            Some((_, known)) => *known = key,
+            None => self.bound.push((stream, key)),
+        }
+    }
+
+    fn forget_bound(&mut self, stream: StreamId) {
+        self.bound.retain(|(bound, _)| *bound != stream);
     }
 
     fn account(&mut self, stream: StreamId) -> &mut Account {

@@ -8,7 +8,7 @@ use anabranch_types::{Instant, MessageId, PathId, StreamId};
 use super::{DynamicMap, FirstCome, RoundRobin};
 use crate::parameters::NoParameters;
 use crate::testing::unmeasured;
-use crate::{PathFacts, Reachability, StreamFacts, StreamScheduler};
+use crate::{PathFacts, PathUse, Reachability, StreamFacts, StreamScheduler};
 
 fn ready(scheduler: &mut dyn StreamScheduler, stream: u16, message: u64) {
     scheduler.on_ready(&StreamFacts {
@@ -18,6 +18,7 @@ fn ready(scheduler: &mut dyn StreamScheduler, stream: u16, message: u64) {
         queued_bytes: 100,
         priority: 0,
         weight: 1,
+        path_use: PathUse::All,
     });
 }
 

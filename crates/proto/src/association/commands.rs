@@ -6,7 +6,7 @@ use core::num::NonZeroU16;
 use anabranch_policy::PathFacts;
 use anabranch_types::{AssociationId, ChannelId, MessageId, PathAddr, PathId, StreamId, VerificationTag};
 
-use super::{Association, CloseReason, State, close};
+use super::{Association, CloseReason, DeliverySettings, State, close};
 use crate::endpoint::AssociationMut;
 use crate::message::{MessagePart, ReceivedMessage};
 use crate::send::{Abandonments, SendError};
@@ -110,18 +110,13 @@ impl Association {
         self.transfer.sender.priority_and_weight(stream)
     }
 
-    /// Sets whether `stream` is redundant: its chunks are sent on all paths that are in use, so that what a path loses arrives over
-    /// another one, and a path that fails delays nothing. Duplicates are sent within the windows and limits of the paths, as the path
-    /// scheduler decides, and the peer delivers each message once. False by default.
-    ///
-    /// # Errors
-    ///
-    /// [`SendError::InvalidStream`].
-    pub fn set_stream_redundancy(&mut self, stream: StreamId, redundant: bool) -> Result<(), SendError> {
-        self.transfer.sender.set_redundancy(stream, redundant)
+    /// How data is to reach the peer: settings that may be changed at any time.
+    #[must_use]
+    pub const fn delivery(&mut self) -> DeliverySettings<'_> {
+        DeliverySettings::new(&mut self.transfer)
     }
 
-    /// Whether `stream` is redundant ([`Association::set_stream_redundancy`]).
+    /// Whether `stream` is redundant ([`DeliverySettings::set_stream_redundancy`]).
     ///
     /// # Errors
     ///

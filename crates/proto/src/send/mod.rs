@@ -290,6 +290,7 @@ impl Sender {
         }
         self.full_piece = room.cut(usize::MAX) as u32;
         self.put_ends();
+        scheduler.on_placed(piece.stream, path);
         let chunk = self.streams.cut(piece.stream, piece.payload, scheduler);
         Some(self.put(chunk, path, now))
     }

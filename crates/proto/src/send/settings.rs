@@ -1,10 +1,10 @@
-//! Settings of the sender: size of the send buffer, and priority, weight and low-water mark of each stream.
+//! Settings of the sender: size of the send buffer, and priority, weight, paths and low-water mark of each stream.
 
 use alloc::vec::Vec;
 use core::num::NonZeroU16;
 
 use anabranch_policy::buffer_size::{SendFacts, send_buffer};
-use anabranch_policy::{BufferSize, SizeRange, StreamScheduler};
+use anabranch_policy::{BufferSize, PathUse, SizeRange, StreamScheduler};
 use anabranch_types::{PathId, SendNumber, StreamId};
 
 use super::{SendError, Sender};
@@ -94,7 +94,8 @@ impl Sender {
         scheduler: &mut dyn StreamScheduler,
     ) -> Result<(), SendError> {
         self.check_stream(stream)?;
-        self.streams.set_priority(stream, priority, scheduler);
+        self.streams
+            .set(stream, |settings| settings.priority = priority, scheduler);
         Ok(())
     }
 
@@ -109,7 +110,24 @@ impl Sender {
         scheduler: &mut dyn StreamScheduler,
     ) -> Result<(), SendError> {
         self.check_stream(stream)?;
-        self.streams.set_weight(stream, weight, scheduler);
+        self.streams
+            .set(stream, |settings| settings.weight = weight, scheduler);
+        Ok(())
+    }
+
+    /// Sets which paths a stream is to use; see [`crate::DeliverySettings::set_stream_path_use`].
+    ///
+    /// # Errors
+    /// [`SendError::InvalidStream`].
+    pub(crate) fn set_path_use(
+        &mut self,
+        stream: StreamId,
+        path_use: PathUse,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> Result<(), SendError> {
+        self.check_stream(stream)?;
+        self.streams
+            .set(stream, |settings| settings.path_use = path_use, scheduler);
         Ok(())
     }
 
@@ -119,7 +137,8 @@ impl Sender {
     /// [`SendError::InvalidStream`].
     pub(crate) fn priority_and_weight(&self, stream: StreamId) -> Result<(u16, NonZeroU16), SendError> {
         self.check_stream(stream)?;
-        Ok(self.streams.priority_and_weight(stream))
+        let settings = self.streams.settings(stream);
+        Ok((settings.priority, settings.weight))
     }
 
     /// Tells a new scheduler of all streams that have something to send.

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::mem;
 use core::num::NonZeroU16;
 
-use anabranch_policy::{StreamFacts, StreamScheduler};
+use anabranch_policy::{PathUse, StreamFacts, StreamScheduler};
 use anabranch_types::{Fsn, MessageId, Mid, PathId, Ssn, StreamId};
 use anabranch_wire::{Data, DataFlags, IData};
 use bytes::Bytes;
@@ -22,15 +22,30 @@ use crate::on_demand::OnDemand;
 /// send window."
 const MAX_ORDERED_IN_WINDOW: u16 = u16::MAX;
 
+/// What the application has set, for the stream scheduler.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StreamSettings {
+    /// The lowest is first (RFC 8260 §3.4).
+    pub(super) priority: u16,
+    pub(super) weight: NonZeroU16,
+    pub(super) path_use: PathUse,
+}
+
+impl StreamSettings {
+    const DEFAULT: Self = Self {
+        priority: 0,
+        weight: NonZeroU16::MIN,
+        path_use: PathUse::All,
+    };
+}
+
 /// One outbound stream.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     waiting: Queue,
     /// Bytes of payload that have not been sent yet.
     unsent_bytes: u64,
-    /// Settings of the application for the stream scheduler.
-    priority: u16,
-    weight: NonZeroU16,
+    settings: StreamSettings,
     /// MIDs of the next messages; an SSN is the lower half of the ordered one.
     next_ordered: Mid,
     next_unordered: Mid,
@@ -43,8 +58,7 @@ impl Default for Stream {
         Self {
             waiting: Queue::default(),
             unsent_bytes: 0,
-            priority: 0,
-            weight: NonZeroU16::MIN,
+            settings: StreamSettings::DEFAULT,
             next_ordered: Mid(0),
             next_unordered: Mid(0),
             ordered_in_window: 0,
@@ -234,40 +248,27 @@ impl Streams {
         }
     }
 
-    /// Sets the priority of an existing stream: the lowest is served first by schedulers with priorities (RFC 8260 §3.4).
-    pub(super) fn set_priority(
+    /// Changes the settings of an existing stream.
+    pub(super) fn set(
         &mut self,
         stream: StreamId,
-        priority: u16,
+        change: impl FnOnce(&mut StreamSettings),
         scheduler: &mut dyn StreamScheduler,
     ) {
-        self.stream_mut(stream).priority = priority;
+        change(&mut self.stream_mut(stream).settings);
         self.tell_if_ready(stream, scheduler);
     }
 
-    /// Sets the weight of an existing stream for schedulers with weights (RFC 8260 §3.6).
-    pub(super) fn set_weight(
-        &mut self,
-        stream: StreamId,
-        weight: NonZeroU16,
-        scheduler: &mut dyn StreamScheduler,
-    ) {
-        self.stream_mut(stream).weight = weight;
-        self.tell_if_ready(stream, scheduler);
+    /// The settings of an existing stream.
+    pub(super) fn settings(&self, stream: StreamId) -> StreamSettings {
+        let known = self.streams.get(stream.index()).copied();
+        known.unwrap_or_default().settings
     }
 
-    /// Priority and weight of an existing stream.
-    pub(super) fn priority_and_weight(&self, stream: StreamId) -> (u16, NonZeroU16) {
-        let unset = Stream::default();
-        let stream = self.streams.get(stream.index()).unwrap_or(&unset);
-        (stream.priority, stream.weight)
-    }
-
-    /// Takes over priorities and weights, and goes on with message ids.
+    /// Takes over settings, and goes on with message ids.
     pub(super) fn keep_settings(&mut self, before: &Self) {
         let settings = before.streams.iter().map(|stream| Stream {
-            priority: stream.priority,
-            weight: stream.weight,
+            settings: stream.settings,
             ..Stream::default()
         });
         self.streams = settings.collect();
@@ -582,8 +583,9 @@ impl Streams {
             head: head.id,
             head_bytes: head.bytes(),
             queued_bytes: stream.unsent_bytes,
-            priority: stream.priority,
-            weight: stream.weight.get(),
+            priority: stream.settings.priority,
+            weight: stream.settings.weight.get(),
+            path_use: stream.settings.path_use,
         });
     }
 }

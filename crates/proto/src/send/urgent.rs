@@ -32,7 +32,7 @@ impl Streams {
 }
 
 impl Sender {
-    /// Sets whether a stream is redundant; see [`crate::Association::set_stream_redundancy`].
+    /// Sets whether a stream is redundant; see [`crate::DeliverySettings::set_stream_redundancy`].
     ///
     /// # Errors
     /// [`SendError::InvalidStream`].

@@ -100,6 +100,8 @@ pub(crate) struct Transfer {
     is_finishing: bool,
     /// Time at which the path scheduler is called again.
     scheduler_wakes: Option<Instant>,
+    /// What the congestion control is to be told about queues.
+    low_latency: Option<bool>,
     /// Random numbers for nonces and jitter of heartbeats.
     secrets: Secrets,
     /// Number of reachability probes sent, whose nonces are derived from `secrets`.
@@ -196,6 +198,7 @@ impl Transfer {
             probe_budget: OnDemand::IDLE,
             is_finishing: false,
             scheduler_wakes: None,
+            low_latency: None,
             secrets,
             probes_sent: 0,
             packet_counts: false,
@@ -287,6 +290,19 @@ impl Transfer {
         let counters = &mut machinery.counters;
         counters.packets_sent += 1;
         counters.bytes_sent += bytes;
+    }
+
+    /// See [`crate::DeliverySettings::set_low_latency`].
+    pub(crate) const fn set_low_latency(&mut self, low_latency: bool) {
+        self.low_latency = Some(low_latency);
+    }
+
+    /// Tells the congestion control what has been set.
+    #[cold]
+    fn apply_low_latency(&mut self, low_latency: bool, now: Instant) {
+        let facts = self.paths.facts();
+        self.policies.congestion.set_low_latency(low_latency, facts, now);
+        self.publish_windows();
     }
 
     /// Copies the windows of the congestion control into the facts, where the other policies see them.

@@ -73,6 +73,9 @@ impl Transfer {
             // The tail has been acknowledged or lost meanwhile, or the path is unusable.
             self.paths.path_mut(path).sending.make_mut().tail_probe.leave();
         }
+        if let Some(low_latency) = self.low_latency.take() {
+            self.apply_low_latency(low_latency, now);
+        }
         let decision = self.decide(batch, now);
         if self.policies.measures_rates && !matches!(decision, Decision::Send(..)) {
             self.tell_limits(now);

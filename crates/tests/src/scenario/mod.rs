@@ -6,6 +6,7 @@ mod attacks;
 mod authentication;
 mod bbr;
 mod blocked_buffers;
+mod bound_streams;
 mod bundling;
 mod bursts;
 mod capture;

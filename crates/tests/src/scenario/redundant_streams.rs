@@ -54,6 +54,7 @@ fn connected(builder: PairBuilder) -> Pair {
 fn set_redundancy(pair: &mut Pair, redundant: bool) {
     pair.alice().act(|_, association, _| {
         association
+            .delivery()
             .set_stream_redundancy(StreamId(CALL), redundant)
             .unwrap();
         assert_eq!(association.stream_redundancy(StreamId(CALL)), Ok(redundant));
@@ -254,7 +255,12 @@ fn stream_that_does_not_exist_is_refused() {
     let mut pair = connected(paths(ALIKE));
     pair.alice().act(|_, association, _| {
         let nowhere = StreamId(u16::MAX);
-        assert!(association.set_stream_redundancy(nowhere, true).is_err());
+        assert!(
+            association
+                .delivery()
+                .set_stream_redundancy(nowhere, true)
+                .is_err()
+        );
         assert!(association.stream_redundancy(nowhere).is_err());
     });
 }

@@ -3,20 +3,26 @@
 //! One task receives from the association and sends on it, so that frames leave in the order in which the relay has queued them. What uses a
 //! connection waits for what happens on its stream.
 
+mod calls;
 mod connection;
+mod order;
 mod parts;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use anabranch::{
-    Association, AssociationEvent, CloseReason, Message, Reachability, RecvError, SendError, StreamId,
+    Association, AssociationEvent, CloseReason, Message, PathUse, Reachability, RecvError, SendError,
+    StreamId,
 };
 use thiserror::Error;
 use tokio::sync::Notify;
 use tokio::task::{JoinError, JoinSet, yield_now};
 
+use self::calls::Calls;
 pub use self::connection::Connection;
+use self::order::{Order, Place};
 use self::parts::{Parts, Received};
 use crate::class::Class;
 use crate::datagram::{DATAGRAM_STREAMS, Datagram};
@@ -46,6 +52,8 @@ struct Shared {
     queued: Notify,
     /// Something happened on a stream.
     streams: Vec<Notify>,
+    calls: Calls,
+    order: Order,
     is_over: AtomicBool,
     carried: AtomicU64,
     role: Role,
@@ -90,6 +98,8 @@ impl Tunnel {
             relay: Mutex::new(Relay::new(role)),
             queued: Notify::new(),
             streams: std::iter::repeat_with(Notify::new).take(STREAMS.into()).collect(),
+            calls: Calls::default(),
+            order: Order::default(),
             is_over: AtomicBool::new(false),
             carried: AtomicU64::new(0),
             role,
@@ -109,6 +119,12 @@ impl Tunnel {
             // It fails only if the association is over, which is told below.
             let _ = shared.association.set_stream_weight(stream, weight);
         }
+        for stream in Datagram::streams_of_flows() {
+            let _ = shared.association.set_stream_path_use(stream, PathUse::One);
+        }
+        for stream in Datagram::real_time_streams() {
+            let _ = shared.association.set_stream_path_use(stream, PathUse::Fastest);
+        }
         for stream in Datagram::redundant_streams() {
             let _ = shared.association.set_stream_redundancy(stream, true);
         }
@@ -121,6 +137,7 @@ impl Tunnel {
                 _ => End::Closed(shared.association.closed().await),
             },
             () = shared.restarted() => End::Restarted,
+            never = shared.calls.watch(&shared.association) => match never {},
         };
         if matches!(end, End::Restarted | End::Violation(_)) {
             shared.association.abort(&end.to_string());
@@ -164,10 +181,14 @@ impl Tunnel {
     /// Sends a datagram. It is lost if too many wait, or the tunnel is over.
     pub fn send_datagram(&self, datagram: &Datagram) {
         let association = &self.0.association;
-        let unsent = association.stream(datagram.stream()).queued();
+        let Place { stream, unordered } = self.0.order.place(datagram, Instant::now());
+        if Datagram::is_real_time_on(stream) {
+            self.0.calls.sent();
+        }
+        let unsent = association.stream(stream).queued();
         if unsent < MAX_UNSENT_DATAGRAMS {
             // Without room in the send buffer it is lost, too.
-            let _ = association.try_send(datagram.message());
+            let _ = association.try_send(datagram.message(stream, unordered));
         }
     }
 

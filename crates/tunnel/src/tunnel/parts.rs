@@ -23,10 +23,7 @@ impl Parts {
     /// What is complete with `message`. A part of a data frame is as good as a frame. Datagrams in parts, which come only while the receive
     /// buffer is full, and abandoned ones are lost.
     pub(super) fn join(&mut self, message: ReceivedMessage) -> Result<Option<Received>, FrameError> {
-        if message.unordered != (message.ppid == DATAGRAM) {
-            return Err(FrameError::Unordered);
-        }
-        if message.unordered {
+        if message.ppid == DATAGRAM {
             if message.extent != Extent::Whole {
                 return Ok(None);
             }
@@ -36,6 +33,9 @@ impl Parts {
                 ..Datagram::parse(message.payload)?
             };
             return Ok(Some(Received::Datagram(datagram)));
+        }
+        if message.unordered {
+            return Err(FrameError::Unordered);
         }
         Ok(self.join_frame(message)?.map(Received::Frame))
     }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_in_parts_are_lost_and_others_in_order_are_refused() {
+    fn datagrams_in_parts_are_lost() {
         let mut parts = Parts::default();
         let bytes = Bytes::from_static(&[0, 2, 17, 1, 192, 0, 2, 1, 0, 53, 7]);
         let message = |extent, unordered| ReceivedMessage {
@@ -131,13 +131,22 @@ mod tests {
             ..part(1_024, extent, (DATAGRAM, bytes.clone()))
         };
         let datagram = Datagram::parse(bytes.clone()).unwrap();
-        let whole = parts.join(message(Extent::Whole, true));
-        assert_eq!(whole, Ok(Some(Received::Datagram(datagram))));
-        for extent in [Extent::Beginning, Extent::Middle, Extent::End, Extent::Aborted] {
-            assert_eq!(parts.join(message(extent, true)), Ok(None));
+        for unordered in [true, false] {
+            let whole = parts.join(message(Extent::Whole, unordered));
+            assert_eq!(whole, Ok(Some(Received::Datagram(datagram.clone()))));
+            for extent in [Extent::Beginning, Extent::Middle, Extent::End, Extent::Aborted] {
+                assert_eq!(parts.join(message(extent, unordered)), Ok(None));
+            }
         }
-        let in_order = parts.join(message(Extent::Whole, false));
-        assert_eq!(in_order, Err(FrameError::Unordered));
         assert!(parts.0.is_empty());
+    }
+
+    #[test]
+    fn frames_out_of_order_are_refused() {
+        let frame = ReceivedMessage {
+            unordered: true,
+            ..part(1, Extent::Whole, (DATA, Bytes::from_static(b"data")))
+        };
+        assert_eq!(Parts::default().join(frame), Err(FrameError::Unordered));
     }
 }

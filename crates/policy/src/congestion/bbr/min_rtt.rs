@@ -54,6 +54,12 @@ impl MinRtt {
         }
     }
 
+    /// The minimum is known from before.
+    pub(super) const fn begin_with(&mut self, least: Duration, now: Instant) {
+        self.minimum = Some((least, now));
+        self.recent = self.minimum;
+    }
+
     pub(super) fn get(&self) -> Option<Duration> {
         let minimum = self.minimum.map(|(rtt, _)| rtt);
         // Before there are enough samples, their mean.

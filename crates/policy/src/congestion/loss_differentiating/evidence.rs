@@ -41,6 +41,11 @@ impl Evidence {
         }
     }
 
+    /// The round-trip time without a queue, as far as is known.
+    pub(super) fn least(&self) -> Option<Duration> {
+        self.least.map(|least| least.mean)
+    }
+
     pub(super) fn on_ack(&mut self, ack: &PathAck, path: &PathFacts, now: Instant) {
         for rtt in ack.round_trip_times(now).into_iter().flatten() {
             self.samples.add(rtt);

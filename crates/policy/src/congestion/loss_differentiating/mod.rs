@@ -13,6 +13,8 @@
 //!               or an ECN mark
 //! ```
 //!
+//! While short queues are wanted, all paths have the model, whatever their losses say.
+//!
 //! A path that changes to `bbr` begins in Startup with its cwnd; one that changes to `cubic` in congestion avoidance with its flight.
 
 mod evidence;
@@ -27,6 +29,7 @@ use self::evidence::Evidence;
 use super::bbr::{Bbr, BbrParameters};
 use super::cubic::{Cubic, CubicParameters};
 use crate::parameters::{Parameter, Parameters, Slot};
+use crate::path_set::PathSet;
 use crate::path_table::PathTable;
 use crate::{
     AckSample, CongestionControl, LossCause, LossEvent, LostPackets, PathFacts, Policy, SentPacket,
@@ -64,6 +67,8 @@ pub struct LossDifferentiating {
     by_model: Bbr,
     /// From the first acknowledgement on: most associations are idle.
     evidence: PathTable<Box<Evidence>>,
+    /// While queues are to be short, the paths that have the model for that only.
+    for_latency: Option<Box<PathSet>>,
 }
 
 impl LossDifferentiating {
@@ -79,15 +84,47 @@ impl LossDifferentiating {
             by_loss: Cubic::new(parameters.0),
             by_model: Bbr::new(model),
             evidence: PathTable::default(),
+            for_latency: None,
         }
+    }
+
+    fn is_for_latency(&self, path: PathId) -> bool {
+        let paths = self.for_latency.as_ref();
+        paths.is_some_and(|paths| paths.contains(path))
     }
 
     fn has_model(&self, path: PathId) -> bool {
         self.by_model.state(path).is_some()
     }
 
+    fn shorten_queues(&mut self, paths: &[PathFacts], now: Instant) {
+        let mut shortened = PathSet::default();
+        for path in paths {
+            if self.has_model(path.id) {
+                continue;
+            }
+            let least = self.evidence.of(path.id).and_then(|evidence| evidence.least());
+            self.by_loss.remove_path(path.id);
+            self.by_model.take_over_and_drain(path, least, now);
+            shortened.insert(path.id);
+        }
+        self.for_latency = Some(Box::new(shortened));
+    }
+
+    fn end_short_queue(&mut self, path: &PathFacts, now: Instant) {
+        self.by_model.remove_path(path.id);
+        // A flight that the application limits says nothing about the path.
+        match 2 * path.in_flight < path.cwnd {
+            true => self.by_loss.add_path(path, now),
+            false => self.by_loss.take_over(path, now),
+        }
+    }
+
     /// Changes the algorithm of `path` if this loss says so. Returns whether it has.
     fn differentiate(&mut self, loss: &LossEvent, path: &PathFacts, now: Instant) -> bool {
+        if self.is_for_latency(path.id) {
+            return false;
+        }
         if !self.has_model(path.id) {
             let counts = loss.cause == LossCause::FastRetransmit;
             let evidence = self.evidence.of_mut(path.id).filter(|_| counts);
@@ -121,10 +158,19 @@ impl Policy for LossDifferentiating {
 
 impl CongestionControl for LossDifferentiating {
     fn add_path(&mut self, path: &PathFacts, now: Instant) {
-        self.by_loss.add_path(path, now);
+        match &mut self.for_latency {
+            Some(paths) => {
+                paths.insert(path.id);
+                self.by_model.take_over_and_drain(path, None, now);
+            }
+            None => self.by_loss.add_path(path, now),
+        }
     }
 
     fn remove_path(&mut self, path: PathId) {
+        if let Some(paths) = &mut self.for_latency {
+            paths.remove(path);
+        }
         self.by_loss.remove_path(path);
         self.by_model.remove_path(path);
         self.evidence.remove(path);
@@ -157,6 +203,20 @@ impl CongestionControl for LossDifferentiating {
     }
 
     fn on_bottlenecks(&mut self, paths: &[PathFacts]) {
+        self.by_loss.on_bottlenecks(paths);
+    }
+
+    fn set_low_latency(&mut self, low_latency: bool, paths: &[PathFacts], now: Instant) {
+        if low_latency == self.for_latency.is_some() {
+            return;
+        }
+        match self.for_latency.take() {
+            None => self.shorten_queues(paths, now),
+            Some(shortened) => paths
+                .iter()
+                .filter(|path| shortened.contains(path.id))
+                .for_each(|path| self.end_short_queue(path, now)),
+        }
         self.by_loss.on_bottlenecks(paths);
     }
 

@@ -224,3 +224,35 @@ fn a_loss_with_a_queue_ends_the_model_once_the_floor_is_low() {
     fixture.lose(0, LossCause::FastRetransmit);
     assert!(!fixture.has_model(0));
 }
+
+#[test]
+fn short_queues_have_the_model_at_the_rate_of_a_full_path_until_they_end() {
+    let mut fixture = Fixture::new();
+    fixture.acknowledge(0, 20);
+    let (paths, now) = (fixture.paths.clone(), fixture.now);
+    fixture.control.set_low_latency(true, &paths, now);
+    for path in &paths {
+        assert!(fixture.control.has_model(path.id));
+        // Drain: half of the rate, less a margin of a hundredth.
+        let rate = path.in_flight * 50 * 99 / 100 / 100 * 100;
+        let pacing = fixture.control.pacing_rate(path.id).unwrap().get();
+        assert!(pacing.abs_diff(rate / 2) < rate / 50, "{pacing} {rate}");
+    }
+    // Losses do not end it.
+    fixture.refresh();
+    fixture.lose(0, LossCause::FastRetransmit);
+    assert!(fixture.control.has_model(PathId(0)));
+    let mut paths = fixture.paths.clone();
+    paths[1].in_flight = 0;
+    fixture.control.set_low_latency(false, &paths, now);
+    assert!(!fixture.control.has_model(PathId(0)));
+    assert!(
+        fixture.control.ssthresh(PathId(0)) < u64::MAX,
+        "it goes on with its flight"
+    );
+    assert_eq!(
+        fixture.control.ssthresh(PathId(1)),
+        u64::MAX,
+        "it was not full, and starts again"
+    );
+}

@@ -4,6 +4,7 @@ use anabranch_types::PathId;
 
 use super::measured::{SECOND, UNIT};
 use crate::math::mul_div;
+use crate::path_set::PathSet;
 
 /// A path that could send. Times in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -31,20 +32,6 @@ pub(super) struct Senders {
     pub(super) sending: u64,
     /// The longest time for which one of them holds a chunk without a queue.
     pub(super) slowest: u64,
-}
-
-/// A set of paths, one bit each.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct PathSet([u64; 4]);
-
-impl PathSet {
-    pub(super) const fn insert(&mut self, path: PathId) {
-        self.0[path.index() / 64] |= 1 << (path.index() % 64);
-    }
-
-    pub(super) const fn contains(&self, path: PathId) -> bool {
-        self.0[path.index() / 64] >> (path.index() % 64) & 1 == 1
-    }
 }
 
 /// Chooses the paths that send. Each is tried in the order of its delay, because it does not delay the slower ones. Then each is left

@@ -154,6 +154,7 @@ fn streams_after_a_loss(redundant: bool) -> Vec<u16> {
     let id = endpoint.associations().next().expect("it lives").id();
     let mut association = endpoint.association_mut(id).expect("it lives");
     association
+        .delivery()
         .set_stream_redundancy(StreamId(1), redundant)
         .expect("it exists");
     drop(association);

@@ -201,6 +201,8 @@ pub struct BbrState {
     restarts: bool,
     /// Whether the cwnd was full in this round and in the one before.
     was_full: [bool; 2],
+    /// Queues are to be short, so a probe for more ends with a quarter of the BDP in the queue.
+    short_probes: bool,
 }
 
 impl BbrState {
@@ -396,6 +398,7 @@ impl PathModel for BbrParameters {
             drain_began: 0,
             restarts: false,
             was_full: [false; 2],
+            short_probes: false,
         };
         state.initial_pacing_rate(path);
         state
