@@ -35,7 +35,7 @@ impl Association {
     }
 
     /// Sets whether `stream` is redundant: its messages are sent on all paths in use, so that neither a loss nor a path that fails delays
-    /// them, and delivered once. Paths that [rest](PathPreference) carry none. False by default.
+    /// them, and delivered once. Paths that [rest](crate::PathPreference) carry none. False by default.
     ///
     /// # Errors
     ///
