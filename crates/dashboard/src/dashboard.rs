@@ -114,8 +114,8 @@ impl Dashboard {
         self.tell("begin", || Begun { transfer, name });
     }
 
-    /// An association begins that goes on where the last one of that name has ended: it takes over the history of the paths with the
-    /// same addresses, also from a [former run](Self::restore) of the program.
+    /// An association begins that goes on where the last one of that name has ended, also in a [former run](Self::restore) of the program.
+    /// It takes over the history of the paths with the same addresses.
     pub fn resume(&self, transfer: u64, name: &str) {
         let at = self.now();
         let mut samples = self.samples();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use anabranch::PrivateKey;
@@ -83,6 +83,38 @@ impl Drop for Child {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+/// A download by a program that knows nothing of the tunnel, of which two megabytes have arrived.
+struct Download {
+    _curl: Child,
+    output: ChildStdout,
+    got: Vec<u8>,
+}
+
+impl Download {
+    fn start(site: &Site) -> Self {
+        let mut curl = site.client.command("curl");
+        let curl = curl.args(["--disable", "--silent", "--noproxy", "*", "http://192.0.2.2/"]);
+        let mut curl = Child(curl.stdout(Stdio::piped()).spawn().unwrap());
+        let mut output = curl.0.stdout.take().unwrap();
+        let mut got = vec![0; 2 << 20];
+        output.read_exact(&mut got).unwrap();
+        Self {
+            _curl: curl,
+            output,
+            got,
+        }
+    }
+
+    fn finish(mut self, site: &Site) {
+        self.output.read_to_end(&mut self.got).unwrap();
+        assert!(
+            self.got == site.content,
+            "{} bytes arrived, or others",
+            self.got.len()
+        );
     }
 }
 
@@ -287,12 +319,7 @@ fn download_through_the_device_survives_a_cut_link() {
         return;
     };
     let _tunnel = site.start();
-    let mut curl = site.client.command("curl");
-    let curl = curl.args(["--disable", "--silent", "--noproxy", "*", "http://192.0.2.2/"]);
-    let mut curl = Child(curl.stdout(Stdio::piped()).spawn().unwrap());
-    let mut output = curl.0.stdout.take().unwrap();
-    let mut got = vec![0; 2 << 20];
-    output.read_exact(&mut got).unwrap();
+    let download = Download::start(&site);
     // The link that carries most of it.
     site.server.run("nft add table inet cut");
     for hook in ["input", "output"] {
@@ -303,8 +330,7 @@ fn download_through_the_device_survives_a_cut_link() {
         site.server
             .run(&format!("nft add rule inet cut {hook} {device} down1 drop"));
     }
-    output.read_to_end(&mut got).unwrap();
-    assert!(got == site.content, "{} bytes arrived, or others", got.len());
+    download.finish(&site);
 }
 
 /// Both links get other addresses, one after the other, as those of cellular networks do.
@@ -314,12 +340,7 @@ fn download_through_the_device_survives_new_addresses_of_both_links() {
         return;
     };
     let [_server, mut client] = site.start();
-    let mut curl = site.client.command("curl");
-    let curl = curl.args(["--disable", "--silent", "--noproxy", "*", "http://192.0.2.2/"]);
-    let mut curl = Child(curl.stdout(Stdio::piped()).spawn().unwrap());
-    let mut output = curl.0.stdout.take().unwrap();
-    let mut got = vec![0; 2 << 20];
-    output.read_exact(&mut got).unwrap();
+    let download = Download::start(&site);
     for link in [1, 2] {
         site.client
             .run(&format!("ip address delete 10.83.{link}.1/24 dev up{link}"));
@@ -337,8 +358,7 @@ fn download_through_the_device_survives_new_addresses_of_both_links() {
         });
         assert!(works, "no path from {local} works");
     }
-    output.read_to_end(&mut got).unwrap();
-    assert!(got == site.content, "{} bytes arrived, or others", got.len());
+    download.finish(&site);
 }
 
 #[test]

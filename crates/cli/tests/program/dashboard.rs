@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::browser::{Page, chromium};
 use crate::harness::{Receiver, Running, anabranch, file, run};
 use crate::json::check_event;
-use crate::tunnel::{edit, event, init, on_free_ports, start_server};
+use crate::tunnel::{edit, event, init, on_free_ports, start_server, start_server_for};
 
 /// The body of an answer with code 200.
 fn get(url: &str, target: &str) -> String {
@@ -299,11 +299,7 @@ fn kept(history: &Path) -> (Vec<Value>, Vec<String>) {
 fn history_of_the_live_view_outlives_the_tunnel() {
     let folder = tempfile::tempdir().unwrap();
     let [server, client] = init(&folder);
-    edit(&server, |text| on_free_ports(&text));
-    let (mut server, addresses) = start_server(&server);
-    edit(&client, |text| {
-        on_free_ports(&text).replace("192.0.2.1:9899", &addresses.join(","))
-    });
+    let mut server = start_server_for(&client, &server);
     let history = folder.path().join("history");
     fs::write(&history, "none of ours").unwrap();
     let mut before = Vec::new();

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::harness::{Receiver, Running, anabranch, file, needs_root};
-use crate::tunnel::{edit, event, init, on_free_ports, start_server};
+use crate::tunnel::{edit, event, init, start_server_for};
 
 /// A mounted file system of one megabyte; unmounted when dropped.
 struct SmallDisk<'a>(&'a Path);
@@ -149,11 +149,8 @@ fn tunnel_carries_on_a_full_disk() {
     };
     let on_disk = disk.path().join("server.conf");
     fs::copy(&server, &on_disk).unwrap();
-    edit(&on_disk, |text| on_free_ports(&text) + "Quota = 1GB/month\n");
-    let (mut server, addresses) = start_server(&on_disk);
-    edit(&client, |text| {
-        on_free_ports(&text).replace("192.0.2.1:9899", &addresses.join(","))
-    });
+    edit(&on_disk, |text| text + "Quota = 1GB/month\n");
+    let mut server = start_server_for(&client, &on_disk);
     // The disk is full before everything is written.
     let _ = fs::write(disk.path().join("ballast"), vec![7; 2_000_000]);
     let history = disk.path().join("history");
@@ -162,22 +159,13 @@ fn tunnel_carries_on_a_full_disk() {
     let mut tunnel = Running::start(command.arg(&history).arg(&client));
     event(&mut tunnel, "tunnel-up");
     event(&mut server, "tunnel-up");
-    tunnel.interrupt();
-    let warning = tunnel.event("warning");
-    let text = warning["message"].as_str().unwrap();
-    assert!(
-        text.contains("No space left") && text.contains("a restart loses the history"),
-        "{text}"
-    );
-    assert_eq!(tunnel.end().0, Some(130));
-    server.interrupt();
-    let warning = server.event("warning");
-    let text = warning["message"].as_str().unwrap();
-    assert!(
-        text.contains("No space left") && text.contains("another quota"),
-        "{text}"
-    );
-    assert_eq!(server.end().0, Some(130));
+    for (mut program, lost) in [(tunnel, "a restart loses the history"), (server, "another quota")] {
+        program.interrupt();
+        let warning = program.event("warning");
+        let text = warning["message"].as_str().unwrap();
+        assert!(text.contains("No space left") && text.contains(lost), "{text}");
+        assert_eq!(program.end().0, Some(130));
+    }
     let left = fs::read_dir(disk.path()).unwrap();
     let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
     left.sort();

@@ -2,7 +2,7 @@
 
 use crate::harness::{PROGRAM, Receiver, file, run};
 use crate::terminal::Terminal;
-use crate::tunnel::{edit, event, init, on_free_ports, start_server};
+use crate::tunnel::{event, init, start_server_for};
 
 /// Ctrl-C, as a terminal without signals of keys gets it.
 const CTRL_C: &str = "\x03";
@@ -78,11 +78,7 @@ fn sender_leaves_its_summary() {
 fn tunnel_shows_its_paths_and_where_programs_connect() {
     let folder = tempfile::tempdir().unwrap();
     let [server, client] = init(&folder);
-    edit(&server, |text| on_free_ports(&text));
-    let (mut server, addresses) = start_server(&server);
-    edit(&client, |text| {
-        on_free_ports(&text).replace("192.0.2.1:9899", &addresses.join(","))
-    });
+    let mut server = start_server_for(&client, &server);
     let mut terminal = Terminal::start(80, 24, &["tunnel", client.to_str().unwrap(), "--tui"]);
     event(&mut server, "tunnel-up");
     terminal.wait_for("path 0  works");

@@ -229,6 +229,16 @@ pub(crate) fn listening(mut server: Running) -> (Running, Vec<String>) {
     (server, addresses)
 }
 
+/// A server with this file, and the file of a client that leads to it.
+pub(crate) fn start_server_for(client: &Path, server: &Path) -> Running {
+    edit(server, |text| on_free_ports(&text));
+    let (server, addresses) = start_server(server);
+    edit(client, |text| {
+        on_free_ports(&text).replace("192.0.2.1:9899", &addresses.join(","))
+    });
+    server
+}
+
 pub(crate) const LOOPBACK: &str = "Allow = 127.0.0.0/8, ::1";
 
 #[test]

@@ -4,11 +4,12 @@
 //!
 //! Idea: packets of a tunnelled flow that take unlike paths overtake one another, and their sender takes that for loss. So the messages
 //! of a stream stay on the path on which the path scheduler has sent the first one, as long as that path is not clearly worse than
-//! another. Messages of a call are better late by the time until a packet leaves the fastest path than by the round-trip time of a long one.
+//! another. Messages of a call wait until the fastest path can take them, which is sooner than a long path delivers them.
 //!
 //! ```text
-//! fastest: paths whose srtt is at most 5/4 of the smallest; after a wait of max(2 srtt, 100 ms) all
-//! one:
+//! Fastest: the paths whose srtt is at most 5/4 of the smallest; after a wait of max(2 srtt, 100 ms) all
+//!
+//! One:
 //! busy        = data waited at least half of the epoch, or srtt ≥ 2 · smallest RTT of the path
 //! capacity    = cwnd / srtt; known when slow start has ended
 //! share on d  = capacity of d / busy streams on d

@@ -42,7 +42,7 @@ struct Account {
     weight: u16,
 }
 
-/// Capacity bound when no stream is ready; more would add to the memory of idle associations.
+/// Capacity kept when no stream is ready; more would add to the memory of idle associations.
 const KEPT: usize = 32;
 
 impl Shares {
