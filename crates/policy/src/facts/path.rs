@@ -47,7 +47,8 @@ pub struct PathFacts {
     pub cwnd: u64,
     /// Slow-start threshold in bytes, as the congestion control last set it; [`u64::MAX`] while unset.
     pub ssthresh: u64,
-    /// Pacing rate in bytes per second; `None` unless the congestion control sets one.
+    /// Pacing rate in bytes per second: that of the congestion control, or the limit of the path if that is less; `None` if there is
+    /// neither.
     pub pacing_rate: Option<NonZeroU64>,
     /// The lowest id of the paths that share its bottleneck, its own included, as detection has found it (see
     /// [`crate::SharedBottleneck`]); `None` without detection.

@@ -317,9 +317,7 @@ impl Transfer {
             let limit = path.preference().limit;
             facts.cwnd = cwnd;
             facts.ssthresh = ssthresh;
-            facts.pacing_rate = pacing_rate
-                .flatten()
-                .map(|rate| limit.map_or(rate, |limit| rate.min(limit)));
+            facts.pacing_rate = [pacing_rate.flatten(), limit].into_iter().flatten().min();
         }
     }
 

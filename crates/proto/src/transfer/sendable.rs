@@ -158,18 +158,19 @@ fn allot(facts: &mut PathFacts, path: &mut Path, wanted: Wanted, burst: &mut dyn
     let burst = burst.allowance(facts, now);
     let mut release_at = burst.again_at.filter(|_| burst.bytes == 0);
     let mut limited = u64::MAX;
-    match path
-        .preferred
-        .as_ref()
-        .and_then(|preferred| preferred.allowance(now))
-    {
-        Some(Ok(bytes)) => limited = bytes.max(u64::from(facts.max_data_chunk)),
-        Some(Err(at)) => (limited, release_at) = (0, release_at.max(Some(at))),
-        None => {}
+    let mut is_at_limit = false;
+    if let Some(preferred) = &path.preferred {
+        is_at_limit = facts.pacing_rate.is_some() && facts.pacing_rate == preferred.effective().limit;
+        match preferred.allowance(now) {
+            Some(Ok(bytes)) => limited = bytes.max(u64::from(facts.max_data_chunk)),
+            Some(Err(at)) => (limited, release_at) = (0, release_at.max(Some(at))),
+            None => {}
+        }
     }
     path.sending.make_mut().release_at = release_at;
-    // Whether queued data would fill the window. If not, the path is limited by the application and not by pacing.
+    // Whether queued data would fill the window. If not, the path is limited by the application and not by pacing. One that carries
+    // the limit of its preference does not use its window either.
     let would_fill = filled + wanted.waiting + u64::from(facts.max_data_chunk) > window;
-    facts.pacing_limited = release_at.is_some() && would_fill;
+    facts.pacing_limited = release_at.is_some() && would_fill && !is_at_limit;
     facts.sendable = open.min(wanted.share).min(burst.bytes).min(limited);
 }

@@ -90,6 +90,22 @@ fn limited_path_carries_its_limit_in_both_directions() {
     }
 }
 
+/// Its cwnd, which the limit keeps from being used, does not grow, and says nothing of what it carries.
+#[test]
+fn limited_path_leaves_the_other_one_its_share_for_long() {
+    let limit = PathPreference {
+        cost: 0,
+        limit: NonZeroU64::new(250_000),
+    };
+    let mut pair = preferring(1, limit).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(60));
+    let goodput = pair.bob().goodput_in_last(secs(20));
+    assert!(goodput > mbit(11), "{goodput}");
+    let cwnd = pair.alice().path(1).cwnd;
+    assert!(cwnd < 50_000, "{cwnd}");
+}
+
 /// A NAT gives the path of the backup another port: Bob learns its preference again before he uses it.
 #[test]
 fn backup_path_rests_behind_a_nat_that_forgets() {
