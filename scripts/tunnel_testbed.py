@@ -62,9 +62,6 @@ def tunnel(program, paths, tun=False, classes=()):
         lines = [f"Path = 10.{path}.0.1" for path in paths]
         lines += [f"Class = {line}" for line in classes]
         lines += [f"Forward = {PORT}:127.0.0.1:{PORT}", *[f"Route = {BEHIND}/32"] * tun]
-        if tun:
-            # The test bed has no IPv6.
-            replace(files / "client.conf", ", fd98:99::1/64", "")
         replace(files / "client.conf", "[Interface]\n", "\n".join(["[Interface]", *lines, ""]))
         server = [*on("far"), program, "tunnel", "--json", files / "server.conf"]
         client = [*on("near"), program, "tunnel", "--json", files / "client.conf"]

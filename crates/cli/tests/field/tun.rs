@@ -478,6 +478,25 @@ fn start_that_fails_leaves_the_kill_switch_of_a_killed_client_on() {
 }
 
 #[test]
+fn device_on_a_host_without_ipv6_has_ipv4() {
+    let Some(site) = needs_root("network namespaces", || Site::make("")) else {
+        return;
+    };
+    for scope in ["all", "default"] {
+        site.client
+            .run(&format!("sysctl -q net.ipv6.conf.{scope}.disable_ipv6=1"));
+    }
+    let mut server = tunnel(&site.server, &site.files[0]);
+    server.event("tunnel-listening");
+    let mut client = tunnel(&site.client, &site.files[1]);
+    assert!(client.skip_until(|event| event.to_string().contains("IPv6 is off on this host")));
+    let device = client.event("tunnel-device");
+    assert_eq!(device["addresses"], serde_json::json!(["10.98.99.1/24"]));
+    client.event("tunnel-up");
+    assert_eq!(site.ask("192.0.2.2", "5000"), "192.0.2.2\n".repeat(3));
+}
+
+#[test]
 fn device_carries_again_when_its_peer_comes_back() {
     let Some(site) = needs_root("network namespaces", || Site::make("")) else {
         return;

@@ -3,6 +3,7 @@
 //! Addresses and routes belong to the device and vanish with it, also when the program is killed. A default route is two halves, which are more specific
 //! than any other one and leave it as it is: sockets that are bound to an uplink still use that of their device.
 
+use std::fs;
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
 
@@ -35,6 +36,11 @@ pub(super) fn configure(tun: &Tun, hosts: &[IpAddr]) -> Result<(), String> {
         lines.push(format!("route add {route} dev {name}"));
     }
     ip(&lines)
+}
+
+/// Whether any device of this host has an IPv6 address: with IPv6 on, at least the loopback device has one.
+pub(super) fn has_ipv6() -> bool {
+    fs::read_to_string("/proc/net/if_inet6").is_ok_and(|addresses| !addresses.is_empty())
 }
 
 /// A default route as two halves; others as they are.

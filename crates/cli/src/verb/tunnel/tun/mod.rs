@@ -35,6 +35,7 @@ pub(super) async fn open(
 ) -> Result<(), Failure> {
     let config = shared.state.config();
     let Some(tun) = &config.tun else { return Ok(()) };
+    let tun = &as_far_as_here(shared, tun);
     let peer = shared.state.peer(tun.peer);
     let peer = peer.ok_or_else(|| Failure::work("the device leads to no peer"))?;
     let endpoints = endpoints(&peer.config()).await;
@@ -94,6 +95,18 @@ pub(super) async fn open(
         Err(Failure::Work(format!("the device {name} has failed: {error}")))
     });
     Ok(())
+}
+
+/// The device without IPv6, if this host has none: no packet could reach it, and no other way either.
+fn as_far_as_here(shared: &Shared, tun: &Tun) -> Tun {
+    let mut here = tun.clone();
+    here.addresses.retain(|address| address.addr().is_ipv4());
+    here.routes.retain(|route| route.addr().is_ipv4());
+    if here.addresses.len() == tun.addresses.len() || here.addresses.is_empty() || host::has_ipv6() {
+        return tun.clone();
+    }
+    shared.warn(&format!("IPv6 is off on this host, so {} has only its IPv4 address", tun.name));
+    here
 }
 
 /// Replaces the rules of an earlier run, which was killed, by those of this one. `true` if there were any.
