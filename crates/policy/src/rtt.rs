@@ -45,6 +45,8 @@ pub struct RttEstimator {
     max: Micros,
     /// Least margin over the smoothed round-trip time.
     margin: Micros,
+    /// The last sample, discarded or not; 0 before the first.
+    latest: Micros,
 }
 
 /// What is known about the round-trip time.
@@ -76,6 +78,7 @@ impl RttEstimator {
             min: Micros::of(limits.min),
             max: Micros::of(limits.max),
             margin: Micros::of(limits.margin),
+            latest: Micros(0),
         }
     }
 
@@ -114,6 +117,12 @@ impl RttEstimator {
         self.measured().map(|measured| measured.smallest.duration())
     }
 
+    /// The last sample, also if it was taken within the round trip of the one before; `None` before the first.
+    #[must_use]
+    pub fn latest(&self) -> Option<Duration> {
+        self.measured().map(|_| self.latest.nanos().duration())
+    }
+
     const fn measured(&self) -> Option<&Measured> {
         match &self.known {
             Known::Nothing(_) => None,
@@ -133,6 +142,7 @@ impl RttEstimator {
     /// Based on send times, so that a short RTT is not discarded because it follows a long one.
     pub fn on_sample(&mut self, sent_at: Instant, now: Instant) {
         let sample = Nanos::of(now - sent_at);
+        self.latest = Micros::of(now - sent_at);
         let measured = match &mut self.known {
             // C2: the first measurement.
             Known::Nothing(_) => Measured {
@@ -197,6 +207,7 @@ impl RttEstimator {
             }),
             None => Known::Nothing(Nanos::of(rto)),
         };
+        self.latest = Micros::of(measured.map(|(smoothed, ..)| smoothed).unwrap_or_default());
         self.rto = Nanos::of(rto);
     }
 }
@@ -270,6 +281,7 @@ mod tests {
         rtt.on_sample(at(90), at(150));
         assert_eq!(rtt.smoothed(), Some(Duration::from_millis(100)));
         assert_eq!(rtt.smallest(), Some(Duration::from_millis(60)));
+        assert_eq!(rtt.latest(), Some(Duration::from_millis(60)));
         rtt.on_sample(at(100), at(120));
         assert_eq!(
             rtt.smoothed(),

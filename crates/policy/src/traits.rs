@@ -181,6 +181,11 @@ pub trait StreamScheduler: Policy {
         let _ = (stream, path);
         true
     }
+    /// The path to which `stream` keeps: what it loses is sent again there. `None` leaves that to the retransmission policy.
+    fn path_of(&self, stream: StreamId) -> Option<PathId> {
+        let _ = stream;
+        None
+    }
     /// The facts of all paths; called before each packet of new data.
     fn observe(&mut self, paths: &[PathFacts], now: Instant) {
         let _ = (paths, now);

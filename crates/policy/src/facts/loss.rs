@@ -1,6 +1,6 @@
 //! Losses. What was lost, and how is it reported?
 
-use anabranch_types::{Instant, PathId, SendNumber, UnwrappedTsn};
+use anabranch_types::{Instant, PathId, SendNumber, StreamId, UnwrappedTsn};
 
 /// The mechanism that detected a loss.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -89,6 +89,8 @@ impl LossThreshold {
 pub struct LostChunk {
     /// Its TSN.
     pub tsn: UnwrappedTsn,
+    /// Its stream.
+    pub stream: StreamId,
     /// Its size in bytes, header included.
     pub bytes: u64,
     /// The path on which it was lost.

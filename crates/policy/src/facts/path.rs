@@ -133,6 +133,12 @@ impl PathFacts {
         self.rtt.smallest()
     }
 
+    /// The last round-trip time measured.
+    #[must_use]
+    pub fn latest_rtt(&self) -> Option<Duration> {
+        self.rtt.latest()
+    }
+
     /// Retransmission timeout, back-off included.
     #[must_use]
     pub const fn rto(&self) -> Duration {

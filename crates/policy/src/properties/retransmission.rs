@@ -1,6 +1,6 @@
 //! Properties of retransmission policies: they return a path that may carry data, whenever there is one.
 
-use anabranch_types::PathId;
+use anabranch_types::{PathId, StreamId};
 
 use super::{STEPS, for_all};
 use crate::catalog::RetransmissionChoice;
@@ -14,6 +14,7 @@ fn retransmissions_use_paths_that_may_carry_data() {
             let paths = any_paths(rng);
             let chunk = LostChunk {
                 tsn: tsn(rng.next_u64() >> 1),
+                stream: StreamId(0),
                 bytes: rng.below(1_500),
                 lost_on: PathId(rng.below(6) as u8),
                 cause: if rng.chance(1, 2) {

@@ -1,6 +1,6 @@
 //! Tests of the retransmission policies.
 
-use anabranch_types::PathId;
+use anabranch_types::{PathId, StreamId};
 
 use super::{
     Alternate, Asap, Cwnd, Fastest, HybridMetric, LossRate, Other, Same, SeedParameters, Ssthresh,
@@ -13,6 +13,7 @@ use crate::{LossCause, LostChunk, PathFacts, Reachability, RetransmissionPolicy}
 fn lost_on_0(cause: LossCause) -> LostChunk {
     LostChunk {
         tsn: tsn(7),
+        stream: StreamId(0),
         bytes: CHUNK,
         lost_on: PathId(0),
         cause,
@@ -157,6 +158,7 @@ fn shares(policy: &mut dyn RetransmissionPolicy) -> [u32; 3] {
     for number in 0..1_000 {
         let chunk = LostChunk {
             tsn: tsn(number),
+            stream: StreamId(0),
             ..lost_on_0(LossCause::FastRetransmit)
         };
         let path = policy.path_for(&chunk, &paths).unwrap();
@@ -197,6 +199,7 @@ fn seed_and_attempt_change_the_random_choice() {
     let draws = |seed, transmissions| -> alloc::vec::Vec<_> {
         let chunk = |number| LostChunk {
             tsn: tsn(number),
+            stream: StreamId(0),
             transmissions,
             ..lost_on_0(LossCause::FastRetransmit)
         };

@@ -16,8 +16,11 @@
 //! a stream is free, and bound to the next path on which the path scheduler sends it:
 //!   its path cannot be used; it had no data for 2 s; it has data, and the scheduler did not send it for max(2 srtt, 100 ms)
 //! every 8 · largest srtt, at least 400 ms, one busy stream with the smallest share moves, if the capacity of its path is known:
-//!   where its share would be 5/4 of that, if it is known; else for a trial to a path without busy streams that is at most twice as long
-//! trial: until slow start has ended, for 4 srtt or 400 ms at most; the stream returns unless the path has the capacity of the one before
+//!   where its share would be 5/4 of that, if it is known; else for a trial to a path without busy streams that is at most twice as long;
+//!   a trial needs a queue on the path before (last RTT ≥ 3/2 · smallest), or two seconds on it
+//! trial: the stream uses both paths until the other one has shown its capacity or a queue, for 4 srtt or 400 ms at most;
+//!   it moves if that is at least as much as the one before has. In slow start, half of the cwnd was acknowledged in the last round trip
+//! what is lost is sent again on the same path: on one where little else is in flight, nothing would show soon that it is lost again
 //! ```
 
 use alloc::vec::Vec;
@@ -35,6 +38,8 @@ const SHORTEST_EPOCH: Duration = Duration::from_millis(400);
 const EPOCH_ROUND_TRIPS: u32 = 8;
 /// Longest trial of a path, in round trips of the one before.
 const TRIAL_ROUND_TRIPS: u32 = 4;
+/// How long a path without a queue carries a stream before the stream tries another one.
+const SETTLING: Duration = Duration::from_secs(2);
 /// A stream that had no data for so long is another flow.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// Shortest time after which data that waits may take another path.
@@ -46,6 +51,8 @@ struct Bound {
     path_use: PathUse,
     /// The path of one that uses one.
     path: Option<PathId>,
+    /// Since when it has that path.
+    bound_at: Instant,
     is_ready: bool,
     /// Since when data waits, as far as paths were observed since.
     ready_since: Option<Instant>,
@@ -57,12 +64,21 @@ struct Bound {
     is_busy: bool,
 }
 
-/// A stream on a path of which little is known, for a short time.
+impl Bound {
+    const fn bind(&mut self, path: PathId, now: Instant) {
+        self.path = Some(path);
+        self.bound_at = now;
+    }
+}
+
+/// A stream that uses a path of which little is known beside its own, for a short time.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     stream: StreamId,
     from: PathId,
     to: PathId,
+    /// The cwnd of `to` at the beginning.
+    cwnd: u64,
     until: Instant,
 }
 
@@ -76,7 +92,7 @@ pub(super) struct BoundStreams {
     fast: PathSet,
     /// The time of the last call of [`Self::observe`].
     now: Instant,
-    /// A stream on a path of which little is known.
+    /// A stream that tries a path.
     trial: Option<Trial>,
     /// The paths that were tried.
     tried: PathSet,
@@ -99,9 +115,21 @@ impl BoundStreams {
         };
         match bound.path_use {
             PathUse::All => true,
-            PathUse::One => bound.path.is_none_or(|its| its == path),
+            PathUse::One => bound.path.is_none_or(|its| its == path) || self.tries(stream, path),
             PathUse::Fastest => self.has_waited(bound) || self.fast.contains(path),
         }
+    }
+
+    /// The path to which it keeps, if it can be used.
+    pub(super) fn path_of(&self, stream: StreamId) -> Option<PathId> {
+        let bound = self.streams.iter().find(|bound| bound.id == stream)?;
+        let keeps = bound.path_use == PathUse::One;
+        bound.path.filter(|path| keeps && self.usable.contains(*path))
+    }
+
+    fn tries(&self, stream: StreamId, path: PathId) -> bool {
+        self.trial
+            .is_some_and(|trial| trial.stream == stream && trial.to == path)
     }
 
     /// Whether its data has waited so long for its paths that it may take others.
@@ -117,6 +145,7 @@ impl BoundStreams {
                 id: stream,
                 path_use,
                 path: None,
+                bound_at: now,
                 is_ready: false,
                 ready_since: None,
                 active_at: now,
@@ -146,10 +175,12 @@ impl BoundStreams {
 
     /// Data of `stream` is sent on `path`.
     pub(super) fn on_placed(&mut self, stream: StreamId, path: PathId) {
-        let now = self.now;
+        let (now, tries) = (self.now, self.tries(stream, path));
         if let Some(bound) = self.of_mut(stream) {
-            bound.path = Some(path);
             bound.active_at = now;
+            if bound.path != Some(path) && !(tries && bound.path.is_some()) {
+                bound.bind(path, now);
+            }
         }
     }
 
@@ -161,14 +192,14 @@ impl BoundStreams {
         if usable != self.usable {
             self.usable = usable;
             self.tried = PathSet::default();
+            self.trial = None;
             self.free(|path| !usable.contains(path));
         }
         self.choose_fast(paths);
         self.greet_those_that_are_ready();
         self.free_those_that_wait();
         match self.trial {
-            Some(trial) if trial.is_over(paths, now) => self.end_trial(trial, paths),
-            Some(_) => {}
+            Some(trial) => self.judge(trial, paths),
             None if now >= self.until => self.end_epoch(paths),
             None => {}
         }
@@ -228,42 +259,47 @@ impl BoundStreams {
         let slowest = paths.iter().filter_map(PathFacts::srtt).max().unwrap_or_default();
         self.began = now;
         self.until = now + SHORTEST_EPOCH.max(EPOCH_ROUND_TRIPS * slowest);
-        let Some((stream, to)) = self.move_of_one(paths) else {
+        let Some((stream, from, to)) = self.move_of_one(paths) else {
             return;
         };
-        let from = self.of_mut(stream).and_then(|bound| bound.path.replace(to.id));
-        let from = from.and_then(|path| path_facts(paths, path));
-        if let Some(from) = from.filter(|_| !has_found_its_limit(to)) {
-            let round_trips = TRIAL_ROUND_TRIPS * from.srtt().unwrap_or_default();
-            self.tried.insert(to.id);
-            self.trial = Some(Trial {
-                stream,
-                from: from.id,
-                to: to.id,
-                until: now + SHORTEST_EPOCH.max(round_trips),
-            });
+        if has_found_its_limit(to) {
+            self.bind(stream, to.id);
+            return;
+        }
+        let round_trips = TRIAL_ROUND_TRIPS * from.srtt().unwrap_or_default();
+        self.tried.insert(to.id);
+        self.trial = Some(Trial {
+            stream,
+            from: from.id,
+            to: to.id,
+            cwnd: to.cwnd,
+            until: now + SHORTEST_EPOCH.max(round_trips),
+        });
+    }
+
+    fn bind(&mut self, stream: StreamId, path: PathId) {
+        let now = self.now;
+        if let Some(bound) = self.of_mut(stream) {
+            bound.bind(path, now);
         }
     }
 
-    /// The stream returns, unless the other path carries at least as much.
-    fn end_trial(&mut self, trial: Trial, paths: &[PathFacts]) {
-        self.trial = None;
-        let carries = |path| {
-            path_facts(paths, path)
-                .filter(|path| path.is_usable())
-                .map_or(0, capacity)
-        };
-        let (before, now) = (carries(trial.from), carries(trial.to));
-        let bound = self
-            .of_mut(trial.stream)
-            .filter(|bound| bound.path == Some(trial.to));
-        if let Some(bound) = bound.filter(|_| now < before) {
-            bound.path = Some(trial.from);
+    /// Ends the trial if its path has shown what it carries, or did not do so in time.
+    fn judge(&mut self, trial: Trial, paths: &[PathFacts]) {
+        let both = path_facts(paths, trial.from).zip(path_facts(paths, trial.to));
+        let verdict = both.map(|(from, to)| trial.verdict(from, to));
+        match verdict {
+            Some(Verdict::Better) => {
+                self.trial = None;
+                self.bind(trial.stream, trial.to);
+            }
+            Some(Verdict::NotYet) if self.now < trial.until => {}
+            _ => self.trial = None,
         }
     }
 
-    /// The busy stream that is to move, and where.
-    fn move_of_one<'p>(&self, paths: &'p [PathFacts]) -> Option<(StreamId, &'p PathFacts)> {
+    /// The busy stream that is to move, its path, and where it is to move.
+    fn move_of_one<'p>(&self, paths: &'p [PathFacts]) -> Option<(StreamId, &'p PathFacts, &'p PathFacts)> {
         let uses_one = |bound: &&Bound| bound.path_use == PathUse::One && bound.path.is_some();
         let mut busy = self.streams.iter().filter(uses_one).filter(|bound| bound.is_busy);
         let first = busy.next()?;
@@ -290,17 +326,37 @@ impl BoundStreams {
             let both = path.min_rtt().zip(from.min_rtt());
             both.is_some_and(|(its, ours)| its <= 2 * ours)
         };
-        let mut unknown = others().filter(|path| {
+        // Where slow start ends with a random loss, the cwnd says nothing until the congestion control has learned more.
+        let is_settled = has_queue(from) || self.now - worst.bound_at >= SETTLING;
+        let mut unknown = others().filter(|_| is_settled).filter(|path| {
             !has_found_its_limit(path) && on(path) == 0 && is_near(path) && !self.tried.contains(path.id)
         });
         let to = better.or_else(|| unknown.next())?;
-        Some((worst.id, to))
+        Some((worst.id, from, to))
     }
 }
 
+/// What a trial has shown so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verdict {
+    Better,
+    Worse,
+    NotYet,
+}
+
 impl Trial {
-    fn is_over(&self, paths: &[PathFacts], now: Instant) -> bool {
-        now >= self.until || path_facts(paths, self.to).is_none_or(has_found_its_limit)
+    fn verdict(&self, from: &PathFacts, to: &PathFacts) -> Verdict {
+        let (before, now) = (capacity(from), capacity(to));
+        let is_known = has_found_its_limit(to);
+        let has_grown = to.cwnd > self.cwnd;
+        let shown = if is_known { now } else { now / 2 };
+        if shown >= before && (is_known || has_grown) {
+            Verdict::Better
+        } else if is_known || (has_queue(to) && now < before) {
+            Verdict::Worse
+        } else {
+            Verdict::NotYet
+        }
     }
 }
 
@@ -313,6 +369,12 @@ fn capacity(path: &PathFacts) -> u64 {
 fn has_long_queue(path: &PathFacts) -> bool {
     let both = path.srtt().zip(path.min_rtt());
     both.is_some_and(|(srtt, least)| srtt >= 2 * least)
+}
+
+/// Whether its last packets waited half of its round-trip time in its queue.
+fn has_queue(path: &PathFacts) -> bool {
+    let both = path.latest_rtt().zip(path.min_rtt());
+    both.is_some_and(|(latest, least)| 2 * latest >= 3 * least)
 }
 
 /// Whether slow start has ended on it: before, its cwnd shows only how little was sent.
@@ -356,6 +418,20 @@ mod tests {
     }
 
     #[test]
+    fn stream_keeps_to_its_path_with_what_it_loses() {
+        let mut paths = [healthy(0), healthy(1), healthy(2)];
+        let mut bound = on_path_1(&paths);
+        assert_eq!(bound.path_of(FLOW), Some(PathId(1)));
+        assert_eq!(bound.path_of(StreamId(8)), None, "it uses all paths");
+        paths[1].reachability = crate::Reachability::PotentiallyFailed;
+        bound.observe(&paths, at(91));
+        assert_eq!(bound.path_of(FLOW), None);
+        bound.on_ready(FLOW, PathUse::Fastest);
+        bound.on_placed(FLOW, PathId(0));
+        assert_eq!(bound.path_of(FLOW), None, "any of the fastest paths will do");
+    }
+
+    #[test]
     fn stream_is_free_after_a_pause_or_if_its_path_is_not_served() {
         let paths = [healthy(0), healthy(1)];
         let mut bound = on_path_1(&paths);
@@ -371,16 +447,20 @@ mod tests {
         assert_eq!(admitted(&bound), [0, 1, 2]);
     }
 
-    /// The path of a stream whose data waits all the time on path 1, after an epoch.
-    fn after_an_epoch(paths: &[PathFacts]) -> Vec<u8> {
-        let mut bound = on_path_1(paths);
-        for time in (0..900).step_by(50) {
+    /// Data of the stream waits all the time from `from` to `to`, and is sent on the path in `on`.
+    fn wait(bound: &mut BoundStreams, paths: &[PathFacts], from: u64, to: u64, on: u8) {
+        for time in (from..to).step_by(50) {
             bound.observe(paths, at(time));
-            if let [its] = admitted(&bound)[..] {
-                bound.on_placed(FLOW, PathId(its));
-            }
+            bound.on_placed(FLOW, PathId(on));
         }
-        admitted(&bound)
+        bound.observe(paths, at(to));
+    }
+
+    fn after_an_epoch(paths: &[PathFacts]) -> BoundStreams {
+        let mut bound = on_path_1(paths);
+        // The first epoch ends at once.
+        wait(&mut bound, paths, 0, 400, 1);
+        bound
     }
 
     #[test]
@@ -389,38 +469,85 @@ mod tests {
         for path in &mut paths {
             path.ssthresh = path.cwnd;
         }
-        assert_eq!(after_an_epoch(&paths), [1]);
+        assert_eq!(admitted(&after_an_epoch(&paths)), [1]);
         paths[0].cwnd = 12 * CHUNK;
-        assert_eq!(after_an_epoch(&paths), [1], "that is not much more");
+        assert_eq!(admitted(&after_an_epoch(&paths)), [1], "that is not much more");
         paths[0].cwnd = 14 * CHUNK;
-        assert_eq!(after_an_epoch(&paths), [0]);
+        assert_eq!(admitted(&after_an_epoch(&paths)), [0]);
     }
 
     #[test]
-    fn busy_stream_tries_a_path_whose_limit_is_not_known() {
+    fn busy_stream_tries_a_path_whose_limit_is_not_known_beside_its_own() {
         let mut paths = [healthy(0), healthy(1)];
-        assert_eq!(after_an_epoch(&paths), [1], "its own limit is not known either");
+        assert_eq!(
+            admitted(&after_an_epoch(&paths)),
+            [1],
+            "its own limit is not known either"
+        );
         paths[1].ssthresh = paths[1].cwnd;
-        assert_eq!(after_an_epoch(&paths), [0]);
+        let mut bound = after_an_epoch(&paths);
+        assert_eq!(admitted(&bound), [1], "without a queue, it may carry more");
+        wait(&mut bound, &paths, 400, 2_000, 1);
+        assert_eq!(admitted(&bound), [0, 1], "after two seconds");
+        paths[1].set_srtt(Some(ms(30)));
+        assert_eq!(admitted(&after_an_epoch(&paths)), [0, 1]);
         paths[0].set_min_rtt(Some(ms(41)));
-        assert_eq!(after_an_epoch(&paths), [1], "it is much longer");
+        assert_eq!(admitted(&after_an_epoch(&paths)), [1], "it is much longer");
+    }
+
+    /// A stream on path 1 that tries path 0, beginning at 400 ms.
+    fn trial() -> ([PathFacts; 2], BoundStreams) {
+        let mut paths = [healthy(0), healthy(1)];
+        paths[1].ssthresh = paths[1].cwnd;
+        paths[1].set_srtt(Some(ms(30)));
+        paths[1].cwnd = 15 * CHUNK;
+        let bound = after_an_epoch(&paths);
+        assert_eq!(admitted(&bound), [0, 1]);
+        (paths, bound)
     }
 
     #[test]
-    fn try_that_fails_is_short() {
-        let mut paths = [healthy(0), healthy(1)];
-        paths[1].ssthresh = paths[1].cwnd;
-        let mut bound = on_path_1(&paths);
-        for time in (0..500).step_by(50) {
-            bound.observe(&paths, at(time));
-            if let [its] = admitted(&bound)[..] {
-                bound.on_placed(FLOW, PathId(its));
-            }
-        }
-        assert_eq!(admitted(&bound), [0]);
-        (paths[0].cwnd, paths[0].ssthresh) = (CHUNK, CHUNK);
+    fn stream_moves_when_the_other_path_has_shown_as_much() {
+        let (mut paths, mut bound) = trial();
+        paths[0].cwnd = 19 * CHUNK;
+        wait(&mut bound, &paths, 450, 500, 0);
+        assert_eq!(admitted(&bound), [0, 1], "half of it was acknowledged");
+        paths[0].cwnd = 20 * CHUNK;
         bound.observe(&paths, at(510));
+        assert_eq!(admitted(&bound), [0]);
+    }
+
+    #[test]
+    fn trial_ends_when_slow_start_does() {
+        let (mut paths, mut bound) = trial();
+        (paths[0].cwnd, paths[0].ssthresh) = (9 * CHUNK, 9 * CHUNK);
+        bound.observe(&paths, at(410));
         assert_eq!(admitted(&bound), [1]);
+    }
+
+    #[test]
+    fn trial_of_a_slow_path_ends_with_its_first_queue() {
+        let (mut paths, mut bound) = trial();
+        paths[1].cwnd = 100 * CHUNK;
+        paths[0].cwnd = 20 * CHUNK;
+        bound.observe(&paths, at(410));
+        assert_eq!(admitted(&bound), [0, 1], "no queue");
+        let least = paths[0].min_rtt();
+        paths[0].set_srtt(Some(ms(30)));
+        paths[0].set_min_rtt(least);
+        bound.observe(&paths, at(420));
+        assert_eq!(admitted(&bound), [1]);
+    }
+
+    #[test]
+    fn trial_that_shows_nothing_ends_after_a_while() {
+        let (paths, mut bound) = trial();
+        wait(&mut bound, &paths, 450, 750, 1);
+        assert_eq!(admitted(&bound), [0, 1]);
+        wait(&mut bound, &paths, 750, 800, 1);
+        assert_eq!(admitted(&bound), [1]);
+        wait(&mut bound, &paths, 800, 1_600, 1);
+        assert_eq!(admitted(&bound), [1], "it is tried once");
     }
 
     #[test]

@@ -75,6 +75,10 @@ impl StreamScheduler for WeightedFair {
         self.bound.as_ref().is_none_or(|bound| bound.admit(stream, path))
     }
 
+    fn path_of(&self, stream: StreamId) -> Option<PathId> {
+        self.bound.as_ref()?.path_of(stream)
+    }
+
     fn observe(&mut self, paths: &[PathFacts], now: Instant) {
         if let Some(bound) = &mut self.bound {
             bound.observe(paths, now);

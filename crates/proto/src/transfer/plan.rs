@@ -219,7 +219,8 @@ impl Transfer {
         while let Some(chunk) = candidate {
             let granted = self.grant_credit();
             let facts = self.paths.facts();
-            let path = self.policies.retransmission.path_for(&chunk, facts);
+            let own = self.policies.stream_scheduler.path_of(chunk.stream);
+            let path = own.or_else(|| self.policies.retransmission.path_for(&chunk, facts));
             let checked = path.filter(|path| path_facts(facts, *path).is_some_and(PathFacts::can_take_data));
             self.withdraw_credit(granted.clone());
             let place = if self.splits_chunks {

@@ -4,8 +4,8 @@
 use core::num::NonZeroU16;
 use core::time::Duration;
 
-use anabranch_netsim::LinkConfig;
-use anabranch_netsim::link::QueueConfig;
+use anabranch_netsim::link::{Loss, QueueConfig};
+use anabranch_netsim::{LinkConfig, Probability};
 use anabranch_policy::{BufferSize, PathUse, PolicyRecipe};
 use anabranch_sim::Side;
 use anabranch_sim::app::{Draft, Refill, Workload};
@@ -19,11 +19,20 @@ const BYTES: usize = 1_200;
 /// Two hosts whose streams share by weight, as in a tunnel. Rates in Mbit/s and one-way delays in milliseconds; `flows` streams keep to a
 /// path each.
 fn connected(links: [(u64, u64); 2], flows: u16) -> Pair {
+    connected_with(Loss::None, links, flows)
+}
+
+/// The same with random losses.
+fn lossy(links: [(u64, u64); 2], flows: u16) -> Pair {
+    connected_with(Loss::Bernoulli(Probability::of(0.02)), links, flows)
+}
+
+fn connected_with(loss: Loss, links: [(u64, u64); 2], flows: u16) -> Pair {
     let mut policies = PolicyRecipe::default();
     policies.set("stream-scheduler", "wfq").unwrap();
     policies.set("interleaving", "on").unwrap();
-    let links =
-        links.map(|(rate, delay)| LinkConfig::new(mbit(rate), ms(delay)).queue(QueueConfig::Packets(200)));
+    let link = |(rate, delay)| LinkConfig::new(mbit(rate), ms(delay)).queue(QueueConfig::Packets(200));
+    let links = links.map(|ends| link(ends).loss(loss.clone()));
     let builder = Pair::paths(links).policies(policies).with(|config| {
         config.send_buffer = BufferSize::Fixed(16 << 20);
         config.receive_buffer = BufferSize::Fixed(16 << 20);
@@ -110,6 +119,24 @@ fn flow_moves_to_the_path_that_carries_more() {
     let mut pair = connected([(5, 10), (40, 15)], 1);
     let rates = rates(&mut pair, 1, secs(10));
     assert!(rates[0] > 34.0, "{rates:?}");
+}
+
+/// On the other path, nothing would show soon that a retransmission is lost again.
+#[test]
+fn what_a_flow_loses_is_sent_again_on_its_path() {
+    let mut pair = lossy([(50, 20), (50, 20)], 1);
+    rates(&mut pair, 1, secs(5));
+    let paths = [0, 1].map(|path| pair.alice().path(path).counters.clone());
+    let [used, other] = if paths[0].payload_sent > paths[1].payload_sent {
+        paths
+    } else {
+        let [first, second] = paths;
+        [second, first]
+    };
+    assert!(
+        used.payload_retransmitted > 100_000 && other.payload_retransmitted < used.payload_retransmitted / 20,
+        "{used:?} {other:?}"
+    );
 }
 
 #[test]

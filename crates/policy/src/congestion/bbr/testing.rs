@@ -71,6 +71,10 @@ impl<A: PathModel> Pipe<A> {
         self.control.model(PathId(0))
     }
 
+    pub(super) fn state_mut(&mut self) -> &mut A::State {
+        self.control.model_mut(PathId(0))
+    }
+
     pub(super) fn in_flight(&self) -> u64 {
         self.path.in_flight
     }

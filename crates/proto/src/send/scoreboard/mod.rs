@@ -309,6 +309,7 @@ impl Scoreboard {
         };
         Some(LostChunk {
             tsn,
+            stream: sent.chunk.stream,
             bytes: sent.chunk.bytes(),
             lost_on: sent.path,
             cause,

@@ -105,7 +105,10 @@ fn as_far_as_here(shared: &Shared, tun: &Tun) -> Tun {
     if here.addresses.len() == tun.addresses.len() || here.addresses.is_empty() || host::has_ipv6() {
         return tun.clone();
     }
-    shared.warn(&format!("IPv6 is off on this host, so {} has only its IPv4 address", tun.name));
+    shared.warn(&format!(
+        "IPv6 is off on this host, so {} has only its IPv4 address",
+        tun.name
+    ));
     here
 }
 

@@ -163,7 +163,7 @@ impl BbrState {
     /// IsTimeToGoDown.
     fn has_probed(&mut self, in_flight: u64, flight: &Flight) -> bool {
         // As Linux' first version: a quarter more than the path holds shows whether there is more, and the queue is no longer than that.
-        if self.short_probes && in_flight >= self.product(self.max_rate(), Phase::Up.pacing_gain()) {
+        if self.short_queues && in_flight >= self.product(self.max_rate(), Phase::Up.pacing_gain()) {
             return true;
         }
         if self.cycle.too_high && in_flight >= self.bounds.longterm {

@@ -30,7 +30,7 @@ impl Bbr {
     ) {
         let mut state = self.algorithm().start(path, now);
         state.begin_with(path);
-        state.short_probes = true;
+        state.short_queues = true;
         if let Some((srtt, least)) = path.srtt().zip(least.or_else(|| path.min_rtt()))
             && 2 * path.in_flight >= path.cwnd
         {

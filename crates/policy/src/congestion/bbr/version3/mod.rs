@@ -201,8 +201,8 @@ pub struct BbrState {
     restarts: bool,
     /// Whether the cwnd was full in this round and in the one before.
     was_full: [bool; 2],
-    /// Queues are to be short, so a probe for more ends with a quarter of the BDP in the queue.
-    short_probes: bool,
+    /// Queues are to be short: a quarter of the BDP at most.
+    short_queues: bool,
 }
 
 impl BbrState {
@@ -304,10 +304,20 @@ impl BbrState {
         }
     }
 
+    /// In per cent. Where queues are to be short, no more than a probe for bandwidth has in flight: a queue grows between probes, too.
+    const fn cwnd_gain(&self) -> u64 {
+        let (gain, of_probe) = (self.phase.cwnd_gain(), Phase::Up.pacing_gain());
+        if self.short_queues && gain > of_probe {
+            of_probe
+        } else {
+            gain
+        }
+    }
+
     /// *cwnd Adjustment Mechanism*.
     fn set_cwnd(&mut self, sample: &RateSample) {
         let extra = self.aggregation.extra();
-        let most = self.product(self.rate, self.phase.cwnd_gain()) + extra;
+        let most = self.product(self.rate, self.cwnd_gain()) + extra;
         let most = self.with_budget(most).min(MAX_CWND);
         if self.pipe.reached {
             self.cwnd = (self.cwnd + sample.newly_acked).min(most);
@@ -398,7 +408,7 @@ impl PathModel for BbrParameters {
             drain_began: 0,
             restarts: false,
             was_full: [false; 2],
-            short_probes: false,
+            short_queues: false,
         };
         state.initial_pacing_rate(path);
         state

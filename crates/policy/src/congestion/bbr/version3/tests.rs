@@ -53,6 +53,31 @@ fn pacing_and_cwnd_follow_the_gains_of_each_phase() {
     }
 }
 
+/// The most in flight in two seconds after a Cruise whose rate is a tenth too high.
+fn most_in_flight(short_queues: bool) -> u64 {
+    let mut pipe = Pipe::new(BbrParameters::DEFAULT);
+    until(&mut pipe, Phase::Cruise, ms(1_500));
+    let state = pipe.state_mut();
+    state.short_queues = short_queues;
+    state.max_rates[0] = RATE * 11 / 10;
+    let end = pipe.now + ms(2_000);
+    let mut most = 0;
+    while pipe.now < end && phase(&pipe) == Phase::Cruise {
+        pipe.step();
+        most = most.max(pipe.in_flight());
+    }
+    most
+}
+
+#[test]
+fn short_queues_stay_short_if_the_rate_is_too_high() {
+    let allowed = PRODUCT * 11 / 10 * 5 / 4 + 3 * CHUNK;
+    let short = most_in_flight(true);
+    assert!(short <= allowed, "{short} {allowed}");
+    let long = most_in_flight(false);
+    assert!(long > allowed, "otherwise the first half shows nothing: {long}");
+}
+
 #[test]
 fn probes_for_bandwidth_are_two_to_three_seconds_or_63_rounds_apart() {
     let mut pipe = Pipe::new(BbrParameters::DEFAULT);
