@@ -214,6 +214,11 @@ bench-tunnel-profiles: setup ## measure downloads by TCP and HTTP/3 through the 
 	$(CARGO) build --release --package anabranch-bench --features peers --bin http3
 	scripts/bench-tunnel-profiles target/release/anabranch target/release/http3 $(ARGS)
 
+.PHONY: bench-dashboard
+bench-dashboard: ## measure how soon the live view shows a cut path, and what it costs a transfer (ARGS="--cuts 5 --rounds 9")
+	$(CARGO) build --release --package anabranch-cli
+	scripts/bench-dashboard target/release/anabranch $(ARGS)
+
 .PHONY: bench-tunnel-traffic
 bench-tunnel-traffic: setup ## measure calls, shares and failing links under load through the tunnel, as root on an idle machine (ARGS="100Mbit,10ms 40Mbit,30ms")
 	$(CARGO) build --release --package anabranch-cli

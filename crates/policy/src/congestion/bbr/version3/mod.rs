@@ -316,7 +316,11 @@ impl BbrState {
 
     /// *cwnd Adjustment Mechanism*.
     fn set_cwnd(&mut self, sample: &RateSample) {
-        let extra = self.aggregation.extra();
+        let extra = if self.short_queues {
+            0
+        } else {
+            self.aggregation.extra()
+        };
         let most = self.product(self.rate, self.cwnd_gain()) + extra;
         let most = self.with_budget(most).min(MAX_CWND);
         if self.pipe.reached {
