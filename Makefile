@@ -168,10 +168,11 @@ fuzz: ## run every fuzz target (S=60 seconds each)
 	@scripts/fuzz $(S)
 
 .PHONY: bench
-bench: ## measure the core and the library beside other implementations (ARGS="--json")
+bench: ## measure the core, the library beside other implementations, and the live view (ARGS="--json")
 	$(CARGO) build --release --package anabranch-bench --features peers
 	for program in core sack_cost set_ups init_flood inits idle_memory simulated_seconds threads loopback; do \
 	  $(CARGO) run --release --quiet --package anabranch-bench --features peers --bin $$program -- $(ARGS); done
+	$(MAKE) --no-print-directory bench-dashboard ARGS=
 
 .PHONY: bench-sockets
 bench-sockets: setup ## measure iperf3 over the sockets library on the loopback interface (S=10 seconds each)

@@ -126,7 +126,7 @@ fn flow_moves_to_the_path_that_carries_more() {
 fn what_a_flow_loses_is_sent_again_on_its_path() {
     let mut pair = lossy([(50, 20), (50, 20)], 1);
     rates(&mut pair, 1, secs(5));
-    let paths = [0, 1].map(|path| pair.alice().path(path).counters.clone());
+    let paths = [0, 1].map(|path| pair.alice().path(path).counters);
     let [used, other] = if paths[0].payload_sent > paths[1].payload_sent {
         paths
     } else {
