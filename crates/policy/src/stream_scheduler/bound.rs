@@ -371,7 +371,7 @@ fn has_long_queue(path: &PathFacts) -> bool {
     both.is_some_and(|(srtt, least)| srtt >= 2 * least)
 }
 
-/// Whether its last packets waited half of its round-trip time in its queue.
+/// Whether its last packets waited half of its smallest round-trip time in its queue.
 fn has_queue(path: &PathFacts) -> bool {
     let both = path.latest_rtt().zip(path.min_rtt());
     both.is_some_and(|(latest, least)| 2 * latest >= 3 * least)

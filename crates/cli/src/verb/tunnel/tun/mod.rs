@@ -97,7 +97,8 @@ pub(super) async fn open(
     Ok(())
 }
 
-/// The device without IPv6, if this host has none: no packet could reach it, and no other way either.
+/// The device as far as this host can have it: where IPv6 is off, with IPv4 alone. No IPv6 packet leaves such a host, so none passes the tunnel
+/// by.
 fn as_far_as_here(shared: &Shared, tun: &Tun) -> Tun {
     let mut here = tun.clone();
     here.addresses.retain(|address| address.addr().is_ipv4());
