@@ -19,9 +19,10 @@
 //!   where its share would be 5/4 of that, if it is known; else for a trial to a path without busy streams that is at most twice as long;
 //!   a trial needs a queue on the path before (last RTT ≥ 3/2 · smallest), or two seconds on it
 //! trial: the stream uses both paths until the other one has shown its capacity or a queue, for 4 srtt or 400 ms at most;
-//!   it moves if that is at least as much as the one before has. In slow start, half of the cwnd was acknowledged in the last round trip
-//! what is lost is sent again on the same path: on one where little else is in flight, nothing would show soon that it is lost again
+//!   it moves if that is at least the capacity of the one before; in slow start, half of cwnd / srtt counts, as acknowledged in the last RTT
 //! ```
+//!
+//! What is lost is sent again on the same path. On one where little else is in flight, nothing would show soon that it is lost again.
 
 use alloc::vec::Vec;
 use core::time::Duration;

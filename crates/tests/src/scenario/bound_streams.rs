@@ -126,13 +126,9 @@ fn flow_moves_to_the_path_that_carries_more() {
 fn what_a_flow_loses_is_sent_again_on_its_path() {
     let mut pair = lossy([(50, 20), (50, 20)], 1);
     rates(&mut pair, 1, secs(5));
-    let paths = [0, 1].map(|path| pair.alice().path(path).counters);
-    let [used, other] = if paths[0].payload_sent > paths[1].payload_sent {
-        paths
-    } else {
-        let [first, second] = paths;
-        [second, first]
-    };
+    let mut paths = [0, 1].map(|path| pair.alice().path(path).counters);
+    paths.sort_by_key(|counters| counters.payload_sent);
+    let [other, used] = paths;
     assert!(
         used.payload_retransmitted > 100_000 && other.payload_retransmitted < used.payload_retransmitted / 20,
         "{used:?} {other:?}"

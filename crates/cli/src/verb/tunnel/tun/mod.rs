@@ -35,7 +35,7 @@ pub(super) async fn open(
 ) -> Result<(), Failure> {
     let config = shared.state.config();
     let Some(tun) = &config.tun else { return Ok(()) };
-    let tun = &as_far_as_here(shared, tun);
+    let tun = &without_missing_ipv6(shared, tun);
     let peer = shared.state.peer(tun.peer);
     let peer = peer.ok_or_else(|| Failure::work("the device leads to no peer"))?;
     let endpoints = endpoints(&peer.config()).await;
@@ -97,20 +97,23 @@ pub(super) async fn open(
     Ok(())
 }
 
-/// The device as far as this host can have it: where IPv6 is off, with IPv4 alone. No IPv6 packet leaves such a host, so none passes the tunnel
-/// by.
-fn as_far_as_here(shared: &Shared, tun: &Tun) -> Tun {
-    let mut here = tun.clone();
-    here.addresses.retain(|address| address.addr().is_ipv4());
-    here.routes.retain(|route| route.addr().is_ipv4());
-    if here.addresses.len() == tun.addresses.len() || here.addresses.is_empty() || host::has_ipv6() {
-        return tun.clone();
+/// A device of both IP versions has IPv4 alone where IPv6 is off. No IPv6 packet leaves such a host, so none passes the tunnel by.
+fn without_missing_ipv6(shared: &Shared, tun: &Tun) -> Tun {
+    let mut tun = tun.clone();
+    let has = |ipv4| {
+        tun.addresses
+            .iter()
+            .any(|address| address.addr().is_ipv4() == ipv4)
+    };
+    if has(true) && has(false) && !host::has_ipv6() {
+        shared.warn(&format!(
+            "IPv6 is off on this host, so {} has only its IPv4 address",
+            tun.name
+        ));
+        tun.addresses.retain(|address| address.addr().is_ipv4());
+        tun.routes.retain(|route| route.addr().is_ipv4());
     }
-    shared.warn(&format!(
-        "IPv6 is off on this host, so {} has only its IPv4 address",
-        tun.name
-    ));
-    here
+    tun
 }
 
 /// Replaces the rules of an earlier run, which was killed, by those of this one. `true` if there were any.
