@@ -8,6 +8,9 @@ use core::time::Duration;
 const ERROR_DIVISOR: u64 = 16;
 /// With fewer samples their variation is unknown (N_RTT_SAMPLE of RFC 9406).
 const SAMPLES_NEEDED: u64 = 8;
+/// As many samples make a mean precise whose samples vary by as much as itself. Where they vary more, a few are far off, such as those of
+/// chunks that waited for seconds, and are to be forgotten.
+const MAX_SAMPLES: u64 = ERROR_DIVISOR * ERROR_DIVISOR;
 /// Smallest and largest rise of the round-trip time that shows a queue, and its share of the minimum (RFC 9406 §4.2).
 const SMALLEST_RISE: Duration = Duration::from_millis(4);
 const LARGEST_RISE: Duration = Duration::from_millis(16);
@@ -53,6 +56,9 @@ impl Mean {
         let variance = (self.squares / self.samples).saturating_sub(mean * mean);
         let error = mean / ERROR_DIVISOR;
         if self.samples < SAMPLES_NEEDED || variance > self.samples.saturating_mul(error * error) {
+            if self.samples >= MAX_SAMPLES {
+                *self = Self::default();
+            }
             return None;
         }
         let taken = MeanRtt {
@@ -61,5 +67,22 @@ impl Mean {
         };
         *self = Self::default();
         Some(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::ms;
+
+    #[test]
+    fn samples_that_are_far_off_are_forgotten() {
+        let mut mean = Mean::default();
+        [2_500, 8_000].into_iter().for_each(|rtt| mean.add(ms(rtt)));
+        let taken = (0..MAX_SAMPLES + SAMPLES_NEEDED).find_map(|_| {
+            mean.add(ms(40));
+            mean.take()
+        });
+        assert_eq!(taken.map(|taken| taken.mean), Some(ms(40)));
     }
 }

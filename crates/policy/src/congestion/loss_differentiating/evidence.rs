@@ -11,10 +11,24 @@ use crate::congestion::mean_rtt::{Mean, MeanRtt, rise_of};
 use crate::congestion::window::quantum;
 use crate::{PathAck, PathFacts};
 
-/// Losses in a row without a queue that are evidence. A single one may be due to a queue that the last mean has not seen yet.
-const LOSSES_NEEDED: u8 = 4;
+/// What losses in a row without a queue are to weigh.
+const NEEDED: u8 = 4;
+/// What one weighs if the last samples may have seen a queue that the mean does not show yet.
+const UNCLEAR: u8 = 1;
+/// What one weighs if they have seen none.
+const WITHOUT_QUEUE: u8 = 2;
+/// Samples of which one that saw no queue is enough: jitter hides it from some.
+const LAST: usize = 4;
 /// Packets of the flow in the queue below which a loss is random (β of TCP Veno).
 const PACKETS_IN_QUEUE: u64 = 3;
+
+/// What round-trip times say of the queue at a loss.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Seen {
+    NoQueue,
+    Unclear,
+    Queue,
+}
 
 /// What round-trip times say about the losses of one path.
 #[derive(Debug)]
@@ -26,8 +40,10 @@ pub(super) struct Evidence {
     least: Option<MeanRtt>,
     /// The last one.
     latest: Option<MeanRtt>,
-    /// Losses in a row that came without a queue.
-    losses: u8,
+    /// The last samples, the oldest first.
+    last: [Duration; LAST],
+    /// What losses in a row that came without a queue weigh.
+    weight: u8,
 }
 
 impl Evidence {
@@ -37,7 +53,8 @@ impl Evidence {
             began: now,
             least: None,
             latest: None,
-            losses: 0,
+            last: [Duration::MAX; LAST],
+            weight: 0,
         }
     }
 
@@ -49,6 +66,8 @@ impl Evidence {
     pub(super) fn on_ack(&mut self, ack: &PathAck, path: &PathFacts, now: Instant) {
         for rtt in ack.round_trip_times(now).into_iter().flatten() {
             self.samples.add(rtt);
+            self.last.rotate_left(1);
+            self.last[LAST - 1] = rtt;
         }
         if path.srtt().is_none_or(|srtt| now - self.began < srtt) {
             return;
@@ -67,12 +86,13 @@ impl Evidence {
         if 2 * path.in_flight < path.cwnd {
             return false;
         }
-        self.losses = if self.has_no_queue(path) {
-            self.losses + 1
-        } else {
-            0
-        };
-        self.losses >= LOSSES_NEEDED
+        match self.seen(path) {
+            None => return false,
+            Some(Seen::Queue) => self.weight = 0,
+            Some(Seen::NoQueue) => self.weight += WITHOUT_QUEUE,
+            Some(Seen::Unclear) => self.weight += UNCLEAR,
+        }
+        self.weight >= NEEDED
     }
 
     /// Losses are to be counted anew. The shortest round-trip time remains known.
@@ -83,17 +103,21 @@ impl Evidence {
         };
     }
 
-    /// Whether the round-trip time is at its minimum: as far as means tell, which are two standard errors wide.
-    fn has_no_queue(&self, path: &PathFacts) -> bool {
-        let (Some(least), Some(latest)) = (self.least, self.latest) else {
-            return false;
-        };
-        let queued = latest.mean - least.mean;
-        queued <= Self::queue(least.mean, path) + 2 * (least.error + latest.error)
+    /// As far as means tell, which are two standard errors wide. `None` if there are too few samples.
+    fn seen(&self, path: &PathFacts) -> Option<Seen> {
+        let (least, latest) = self.least.zip(self.latest)?;
+        let longest = least.mean + Self::smallest_queue(least.mean, path) + 2 * least.error;
+        Some(if latest.mean > longest + 2 * latest.error {
+            Seen::Queue
+        } else if self.last.iter().all(|last| *last > longest) {
+            Seen::Unclear
+        } else {
+            Seen::NoQueue
+        })
     }
 
     /// The queueing delay from which a queue counts: three packets of the flow, but at most what shows a queue of others.
-    fn queue(least: Duration, path: &PathFacts) -> Duration {
+    fn smallest_queue(least: Duration, path: &PathFacts) -> Duration {
         let packets = path.in_flight / quantum(path);
         let own = least.as_nanos() * u128::from(PACKETS_IN_QUEUE) / u128::from(packets.max(1));
         let own = Duration::from_nanos(u64::try_from(own).unwrap_or(u64::MAX));

@@ -4,11 +4,12 @@
 //!
 //! Idea: a loss-based window is fair beside others of its kind, and wastes a path whose losses do not depend on what is in flight.
 //! A model of the path uses such a path, and takes more than its share where losses do depend on it. So each path has the first until
-//! its losses come without a queue, several times in a row, and then the second, until they come with one.
+//! its losses come without a queue, twice or more in a row, and then the second, until they come with one.
 //!
 //! ```text
 //! no queue: mean RTT ≤ least mean RTT + min(3 chunks · RTT / flight, clamp(RTT / 8, 4 ms, 16 ms)) + two standard errors of both means
-//! cubic → bbr:  four loss events in a row without a queue, with at least half of the cwnd in flight
+//! cubic → bbr:  loss events in a row without a queue, with at least half of the cwnd in flight: two, of which one counts half if none of
+//!               the last four RTTs is as short
 //! bbr → cubic:  a loss event with a queue, while the loss floor p is so low that √(3 / 2p) chunks are no less than rate · min RTT;
 //!               or an ECN mark
 //! ```
