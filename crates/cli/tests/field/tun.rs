@@ -37,7 +37,7 @@ print('ready', flush=True)
 server.serve_forever()
 "#;
 
-/// Sends datagrams to a host and port, and prints where each answer comes from; or an ICMP echo request.
+/// Sends datagrams to a host and port, one by one and many at once, and prints where answers come from; or an ICMP echo request.
 const ASK: &str = r#"
 import socket, struct, sys
 host, port = sys.argv[1], int(sys.argv[2])
@@ -57,6 +57,10 @@ else:
         answer, source = s.recvfrom(65535)
         assert answer == data, len(answer)
         print(source[0])
+    # Those that come back together are one packet with many segments.
+    burst = [bytes([number]) * (30 if number % 7 == 0 else 1200) for number in range(40)]
+    for data in burst: s.sendto(data, (host, port))
+    assert sorted(s.recv(65535) for _ in burst) == burst
 "#;
 
 const CONTENT: usize = 12 << 20;

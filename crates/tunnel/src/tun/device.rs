@@ -9,7 +9,7 @@ use std::os::fd::AsFd as _;
 
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
-use tun_rs::{DeviceBuilder, SyncDevice, VIRTIO_NET_HDR_LEN, VirtioNetHdr};
+use tun_rs::{DeviceBuilder, ExpandBuffer, GROTable, SyncDevice, VIRTIO_NET_HDR_LEN, VirtioNetHdr};
 
 /// The checksum is to be completed (`VIRTIO_NET_HDR_F_NEEDS_CSUM`).
 const NEEDS_CHECKSUM: u8 = 1;
@@ -36,6 +36,17 @@ const READABLE: Interest = Interest::READABLE.add(Interest::ERROR);
 /// A buffer for packets.
 #[derive(Debug)]
 pub(super) struct Buffer(Vec<u8>);
+
+/// Packets that are given to the kernel together. Those of one flow that follow one another become one packet with many segments, for which
+/// the kernel needs one look at its tables, and a socket little more memory than their data has.
+#[derive(Default)]
+pub(super) struct Batch {
+    packets: Vec<Segments>,
+    table: GROTable,
+}
+
+/// A packet that may get further segments, after room for its header.
+struct Segments(Vec<u8>);
 
 /// A packet in a buffer, and how the kernel has passed it.
 #[derive(Debug)]
@@ -90,10 +101,59 @@ impl TunDevice {
         }
     }
 
+    /// Gives packets to the kernel, and leaves the batch empty.
+    pub(super) fn write_all(&self, batch: &mut Batch) {
+        // What the kernel does not take is lost, as on any link.
+        let _ = self
+            .device
+            .send_multiple(&mut batch.table, &mut batch.packets, VIRTIO_NET_HDR_LEN);
+        batch.packets.clear();
+    }
+
     /// Gives a packet to the kernel.
     pub(super) fn write(&self, packet: &[u8]) {
         let whole = [&[0; VIRTIO_NET_HDR_LEN], packet].concat();
         let _ = self.device.send(&whole);
+    }
+}
+
+impl Batch {
+    pub(super) fn add(&mut self, packet: &[u8]) {
+        let whole = [&[0; VIRTIO_NET_HDR_LEN], packet].concat();
+        self.packets.push(Segments(whole));
+    }
+}
+
+impl AsRef<[u8]> for Segments {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl AsMut<[u8]> for Segments {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
+
+impl ExpandBuffer for Segments {
+    /// How long it may become. It grows when it does.
+    fn buf_capacity(&self) -> usize {
+        LONGEST
+    }
+
+    fn buf_resize(&mut self, length: usize, value: u8) {
+        self.0.resize(length, value);
+    }
+
+    fn buf_extend_from_slice(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+}
+
+impl fmt::Debug for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "batch of {} packets", self.packets.len())
     }
 }
 

@@ -35,7 +35,7 @@ use self::clients::Clients;
 pub use self::clients::NameServers;
 use self::crossing::{CrossingId, Crossings, Doors, Verdict};
 pub use self::device::TunDevice;
-use self::device::{Buffer, Read};
+use self::device::{Batch, Buffer, Read};
 use self::packet::{Protocol, is_intact, parse};
 use crate::datagram::Datagram;
 use crate::frame::Reason;
@@ -140,10 +140,12 @@ pub async fn carry(device: TunDevice, config: TunConfig, route: Route) -> io::Er
     let mut carrier = Carrier {
         clients: Clients::new(route, config.servers, config.is_own, sender),
         shared: Arc::clone(&shared),
+        batch: Batch::default(),
         legs: JoinSet::new(),
         tasks: HashMap::new(),
     };
     let mut buffer = Buffer::new();
+    let mut datagrams = Vec::new();
     let mut sweep = interval(SWEEP);
     sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -158,7 +160,7 @@ pub async fn carry(device: TunDevice, config: TunConfig, route: Route) -> io::Er
                 }
                 Err(error) => return error,
             },
-            Some(datagram) = answers.recv() => carrier.answer(&datagram),
+            1.. = answers.recv_many(&mut datagrams, TURN) => carrier.answer(&mut datagrams),
             Some(ended) = carrier.legs.join_next() => if let Ok(id) = ended {
                 carrier.tasks.remove(&id);
             },
@@ -183,6 +185,7 @@ struct Shared {
 struct Carrier {
     shared: Arc<Shared>,
     clients: Clients,
+    batch: Batch,
     legs: JoinSet<CrossingId>,
     tasks: HashMap<CrossingId, AbortHandle>,
 }
@@ -245,10 +248,14 @@ impl Carrier {
         }
     }
 
-    fn answer(&mut self, datagram: &Datagram) {
-        if let Some(packet) = self.clients.answer(datagram, Instant::now()) {
-            self.shared.device.write(&packet);
-        }
+    /// Gives datagrams that have come back to the programs.
+    fn answer(&mut self, datagrams: &mut Vec<Datagram>) {
+        let now = Instant::now();
+        let packets = datagrams
+            .drain(..)
+            .filter_map(|datagram| self.clients.answer(&datagram, now));
+        packets.for_each(|packet| self.batch.add(&packet));
+        self.shared.device.write_all(&mut self.batch);
     }
 
     fn expire(&mut self) {
