@@ -57,8 +57,9 @@ else:
         answer, source = s.recvfrom(65535)
         assert answer == data, len(answer)
         print(source[0])
-    # Those that come back together are one packet with many segments.
-    burst = [bytes([number]) * (30 if number % 7 == 0 else 1200) for number in range(40)]
+    # Those that come back together may be one packet with many segments.
+    length = lambda number: 30 if number % 7 == 0 else 1200
+    burst = [bytes([number]) * length(number) for number in range(40)]
     for data in burst: s.sendto(data, (host, port))
     assert sorted(s.recv(65535) for _ in burst) == burst
 "#;

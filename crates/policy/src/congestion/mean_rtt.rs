@@ -8,8 +8,8 @@ use core::time::Duration;
 const ERROR_DIVISOR: u64 = 16;
 /// With fewer samples their variation is unknown (N_RTT_SAMPLE of RFC 9406).
 const SAMPLES_NEEDED: u64 = 8;
-/// As many samples make a mean precise whose samples vary by as much as itself. Where they vary more, a few are far off, such as those of
-/// chunks that waited for seconds, and are to be forgotten.
+/// Samples after which a mean that is still imprecise starts again. So many are enough where the standard deviation is as large as the mean.
+/// Where it is larger, a few samples are far off, such as those of chunks that waited for seconds.
 const MAX_SAMPLES: u64 = ERROR_DIVISOR * ERROR_DIVISOR;
 /// Smallest and largest rise of the round-trip time that shows a queue, and its share of the minimum (RFC 9406 §4.2).
 const SMALLEST_RISE: Duration = Duration::from_millis(4);

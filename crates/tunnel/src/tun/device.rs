@@ -37,16 +37,16 @@ const READABLE: Interest = Interest::READABLE.add(Interest::ERROR);
 #[derive(Debug)]
 pub(super) struct Buffer(Vec<u8>);
 
-/// Packets that are given to the kernel together. Those of one flow that follow one another become one packet with many segments, for which
-/// the kernel needs one look at its tables, and a socket little more memory than their data has.
+/// Packets that are given to the kernel together. Those of one flow that follow one another become one packet with many segments (GSO), which
+/// the kernel handles once, and which takes little more room in a receive buffer than its data.
 #[derive(Default)]
 pub(super) struct Batch {
-    packets: Vec<Segments>,
+    packets: Vec<GsoPacket>,
     table: GROTable,
 }
 
-/// A packet that may get further segments, after room for its header.
-struct Segments(Vec<u8>);
+/// A packet with room for its header before it. Further segments may follow.
+struct GsoPacket(Vec<u8>);
 
 /// A packet in a buffer, and how the kernel has passed it.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ impl TunDevice {
     }
 
     /// Gives packets to the kernel, and leaves the batch empty.
-    pub(super) fn write_all(&self, batch: &mut Batch) {
+    pub(super) fn write_batch(&self, batch: &mut Batch) {
         // What the kernel does not take is lost, as on any link.
         let _ = self
             .device
@@ -112,31 +112,34 @@ impl TunDevice {
 
     /// Gives a packet to the kernel.
     pub(super) fn write(&self, packet: &[u8]) {
-        let whole = [&[0; VIRTIO_NET_HDR_LEN], packet].concat();
-        let _ = self.device.send(&whole);
+        let _ = self.device.send(&with_header(packet));
     }
 }
 
 impl Batch {
-    pub(super) fn add(&mut self, packet: &[u8]) {
-        let whole = [&[0; VIRTIO_NET_HDR_LEN], packet].concat();
-        self.packets.push(Segments(whole));
+    pub(super) fn push(&mut self, packet: &[u8]) {
+        self.packets.push(GsoPacket(with_header(packet)));
     }
 }
 
-impl AsRef<[u8]> for Segments {
+/// A packet behind a header of one segment, whose checksum is complete.
+fn with_header(packet: &[u8]) -> Vec<u8> {
+    [&[0; VIRTIO_NET_HDR_LEN], packet].concat()
+}
+
+impl AsRef<[u8]> for GsoPacket {
     fn as_ref(&self) -> &[u8] {
         &self.0
     }
 }
 
-impl AsMut<[u8]> for Segments {
+impl AsMut<[u8]> for GsoPacket {
     fn as_mut(&mut self) -> &mut [u8] {
         &mut self.0
     }
 }
 
-impl ExpandBuffer for Segments {
+impl ExpandBuffer for GsoPacket {
     /// How long it may become. It grows when it does.
     fn buf_capacity(&self) -> usize {
         LONGEST

@@ -49,7 +49,8 @@ const MAX_CONNECTIONS: usize = 1_024;
 /// Datagrams that wait to be put into the device.
 const QUEUE: usize = 4_096;
 
-/// Packets that are handled before others are: datagrams that have come back, and tasks of this thread.
+/// Packets of one kind, out of the device or into it, that are handled before others are, and before tasks of this thread. The kernel takes as
+/// many segments of UDP in one packet.
 const TURN: usize = 64;
 
 /// How often what has been silent for long is looked for.
@@ -254,8 +255,8 @@ impl Carrier {
         let packets = datagrams
             .drain(..)
             .filter_map(|datagram| self.clients.answer(&datagram, now));
-        packets.for_each(|packet| self.batch.add(&packet));
-        self.shared.device.write_all(&mut self.batch);
+        packets.for_each(|packet| self.batch.push(&packet));
+        self.shared.device.write_batch(&mut self.batch);
     }
 
     fn expire(&mut self) {

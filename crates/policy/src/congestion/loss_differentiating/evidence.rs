@@ -11,23 +11,23 @@ use crate::congestion::mean_rtt::{Mean, MeanRtt, rise_of};
 use crate::congestion::window::quantum;
 use crate::{PathAck, PathFacts};
 
-/// What losses in a row without a queue are to weigh.
-const NEEDED: u8 = 4;
-/// What one weighs if the last samples may have seen a queue that the mean does not show yet.
-const UNCLEAR: u8 = 1;
-/// What one weighs if they have seen none.
-const WITHOUT_QUEUE: u8 = 2;
-/// Samples of which one that saw no queue is enough: jitter hides it from some.
-const LAST: usize = 4;
+/// The weight of losses in a row without a queue that shows that losses are random.
+const WEIGHT_NEEDED: u8 = 4;
+/// The weight of a loss of which neither the mean nor the recent samples show a queue.
+const WEIGHT: u8 = 2;
+/// The weight of one whose recent samples are longer: slow start fills a queue within a round trip, and the mean is that of the one before.
+const WEIGHT_UNCLEAR: u8 = 1;
+/// Recent samples. One of them that saw no queue is enough: jitter lengthens some of them, and a full queue all.
+const RECENT: usize = 4;
 /// Packets of the flow in the queue below which a loss is random (β of TCP Veno).
 const PACKETS_IN_QUEUE: u64 = 3;
 
-/// What round-trip times say of the queue at a loss.
+/// The queue at a loss, as far as round-trip times tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Seen {
-    NoQueue,
+enum Queue {
+    Absent,
     Unclear,
-    Queue,
+    Present,
 }
 
 /// What round-trip times say about the losses of one path.
@@ -41,8 +41,8 @@ pub(super) struct Evidence {
     /// The last one.
     latest: Option<MeanRtt>,
     /// The last samples, the oldest first.
-    last: [Duration; LAST],
-    /// What losses in a row that came without a queue weigh.
+    recent: [Duration; RECENT],
+    /// The weight of the last losses, which came without a queue.
     weight: u8,
 }
 
@@ -53,7 +53,7 @@ impl Evidence {
             began: now,
             least: None,
             latest: None,
-            last: [Duration::MAX; LAST],
+            recent: [Duration::MAX; RECENT],
             weight: 0,
         }
     }
@@ -66,8 +66,8 @@ impl Evidence {
     pub(super) fn on_ack(&mut self, ack: &PathAck, path: &PathFacts, now: Instant) {
         for rtt in ack.round_trip_times(now).into_iter().flatten() {
             self.samples.add(rtt);
-            self.last.rotate_left(1);
-            self.last[LAST - 1] = rtt;
+            self.recent.rotate_left(1);
+            self.recent[RECENT - 1] = rtt;
         }
         if path.srtt().is_none_or(|srtt| now - self.began < srtt) {
             return;
@@ -86,13 +86,13 @@ impl Evidence {
         if 2 * path.in_flight < path.cwnd {
             return false;
         }
-        match self.seen(path) {
+        match self.queue_at_loss(path) {
             None => return false,
-            Some(Seen::Queue) => self.weight = 0,
-            Some(Seen::NoQueue) => self.weight += WITHOUT_QUEUE,
-            Some(Seen::Unclear) => self.weight += UNCLEAR,
+            Some(Queue::Present) => self.weight = 0,
+            Some(Queue::Absent) => self.weight += WEIGHT,
+            Some(Queue::Unclear) => self.weight += WEIGHT_UNCLEAR,
         }
-        self.weight >= NEEDED
+        self.weight >= WEIGHT_NEEDED
     }
 
     /// Losses are to be counted anew. The shortest round-trip time remains known.
@@ -103,16 +103,16 @@ impl Evidence {
         };
     }
 
-    /// As far as means tell, which are two standard errors wide. `None` if there are too few samples.
-    fn seen(&self, path: &PathFacts) -> Option<Seen> {
+    /// Means count with two standard errors. `None` if there are too few samples.
+    fn queue_at_loss(&self, path: &PathFacts) -> Option<Queue> {
         let (least, latest) = self.least.zip(self.latest)?;
         let longest = least.mean + Self::smallest_queue(least.mean, path) + 2 * least.error;
         Some(if latest.mean > longest + 2 * latest.error {
-            Seen::Queue
-        } else if self.last.iter().all(|last| *last > longest) {
-            Seen::Unclear
+            Queue::Present
+        } else if self.recent.iter().all(|rtt| *rtt > longest) {
+            Queue::Unclear
         } else {
-            Seen::NoQueue
+            Queue::Absent
         })
     }
 

@@ -8,8 +8,8 @@
 //!
 //! ```text
 //! no queue: mean RTT ≤ least mean RTT + min(3 chunks · RTT / flight, clamp(RTT / 8, 4 ms, 16 ms)) + two standard errors of both means
-//! cubic → bbr:  loss events in a row without a queue, with at least half of the cwnd in flight: two, of which one counts half if none of
-//!               the last four RTTs is as short
+//! cubic → bbr:  losses in a row without a queue, with at least half of the cwnd in flight: two if one of the last four RTTs is as short
+//!               at each of them, four if at none
 //! bbr → cubic:  a loss event with a queue, while the loss floor p is so low that √(3 / 2p) chunks are no less than rate · min RTT;
 //!               or an ECN mark
 //! ```

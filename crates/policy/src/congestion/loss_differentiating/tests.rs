@@ -110,7 +110,7 @@ fn a_queue_that_only_the_last_samples_show_may_be_that_of_slow_start() {
         fixture.acknowledge_some(0, 4, 40);
         fixture.lose(0, LossCause::FastRetransmit);
     }
-    assert!(fixture.has_model(0), "four times none has grown");
+    assert!(fixture.has_model(0), "the mean never showed one");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn losses_with_a_queue_leave_cubic() {
 }
 
 #[test]
-fn one_loss_with_a_queue_begins_the_count_anew() {
+fn one_loss_with_a_queue_restarts_the_count() {
     let mut fixture = started();
     fixture.lose_at(&[20, 40]);
     // The mean of round trips with and without the queue ends.
