@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anabranch_proto::CloseReason;
 use anabranch_secure::{HandshakeError, PeerInfo};
-use anabranch_types::{AssociationId, ChannelId, Instant, PathAddr};
+use anabranch_types::{AssociationId, ChannelId, Ecn, Instant, PathAddr};
 
 use super::State;
 use super::seal::{News, SessionEnd};
@@ -138,6 +138,15 @@ impl State {
                     } else if let Some(attempt) = self.channels.attempts.get_mut(&channel) {
                         *attempt = Attempt::Connected(paths);
                     }
+                }
+                News::Packet {
+                    channel,
+                    from,
+                    packet,
+                } => {
+                    // Its ECN field is not known any more; an INIT needs none.
+                    self.core
+                        .handle_packet(now, channel, from, Ecn::NotCapable, &packet);
                 }
                 News::Ended { channel, end } => self.on_session_end(channel, end, wakings),
             }

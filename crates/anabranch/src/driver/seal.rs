@@ -93,6 +93,12 @@ pub(crate) enum News {
         paths: Vec<PathAddr>,
         peer: Arc<PeerInfo>,
     },
+    /// A packet that had arrived before its session was complete.
+    Packet {
+        channel: ChannelId,
+        from: PathAddr,
+        packet: Vec<u8>,
+    },
     Ended {
         channel: ChannelId,
         end: SessionEnd,
@@ -300,6 +306,19 @@ impl Sessions {
                         let peer = Arc::new(peer.clone());
                         self.news.push(News::Connected { channel, paths, peer });
                     }
+                    continue;
+                }
+                Event::Data {
+                    connection,
+                    from,
+                    payload: packet,
+                } => {
+                    let channel = channel_of(connection);
+                    self.news.push(News::Packet {
+                        channel,
+                        from,
+                        packet,
+                    });
                     continue;
                 }
                 Event::Failed { connection, error } => (connection, SessionEnd::Failed(error)),

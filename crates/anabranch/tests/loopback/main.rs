@@ -16,6 +16,7 @@ mod parts;
 mod paths;
 mod pressure;
 mod readiness;
+mod reordering;
 mod sealed;
 mod sight;
 mod streams;

@@ -4,6 +4,7 @@ use anabranch_types::{Instant, PathAddr};
 
 use super::{Endpoint, Event, Received};
 use crate::error::Dropped;
+use crate::handshake::Handshake;
 use crate::index::Index;
 use crate::keys::{OpenError, SealError};
 use crate::number::SpaceId;
@@ -88,7 +89,15 @@ impl Endpoint {
         let Some(connection) = self.connections.get_mut(&index) else {
             return self.on_unknown(now, from, index, datagram);
         };
-        let established = connection.established.as_mut().ok_or(Dropped::NoKeys)?;
+        let Some(established) = connection.established.as_mut() else {
+            let handshake = connection.handshake.as_mut();
+            let waits = handshake.is_some_and(|handshake| handshake.hold_data(from, datagram));
+            return if waits {
+                Ok(Received::Control)
+            } else {
+                Err(Dropped::NoKeys)
+            };
+        };
         match established.keys.open(now, header, datagram) {
             Ok(payload) => {
                 if let Some(handshake) = &mut connection.handshake {
@@ -109,6 +118,21 @@ impl Endpoint {
                 self.close(index);
                 self.events.push_back(Event::IntegrityLimit { connection: index });
                 Err(Dropped::IntegrityLimit)
+            }
+        }
+    }
+
+    /// Opens the data packets that have overtaken the end of the handshake.
+    pub(super) fn open_early(&mut self, now: Instant, index: Index) {
+        let early = self.handshake_mut(index).map(Handshake::take_early);
+        for (from, mut datagram) in early.unwrap_or_default() {
+            // Others dropped for their reasons are not told apart, either.
+            if let Ok(Received::Data { payload, .. }) = self.handle_datagram(now, from, &mut datagram) {
+                self.events.push_back(Event::Data {
+                    connection: index,
+                    from,
+                    payload: datagram[payload].to_vec(),
+                });
             }
         }
     }

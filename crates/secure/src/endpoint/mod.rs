@@ -60,6 +60,15 @@ pub enum Event {
         /// further validation.
         paths: Vec<PathAddr>,
     },
+    /// A payload that had arrived before the handshake was complete. It follows [`Event::Connected`].
+    Data {
+        /// Our index of the connection.
+        connection: Index,
+        /// The path on which it arrived.
+        from: PathAddr,
+        /// The payload, decrypted.
+        payload: Vec<u8>,
+    },
     /// The handshake failed. The connection no longer exists.
     Failed {
         /// Our index of the connection.
@@ -374,6 +383,7 @@ impl Endpoint {
                     side,
                     paths,
                 });
+                self.open_early(now, index);
             }
             Ok(None) => {}
             Err(error) => {

@@ -3,6 +3,7 @@
 //! TLS 1.3 writes bytes for two levels, Initial and Handshake (RFC 9001 §4). Each path sends them from its own cursor, cut to
 //! its own size, so the same bytes race over all paths. One timer sends again what no acknowledgement covers.
 
+mod early;
 mod race;
 mod stream;
 mod tls;
@@ -15,6 +16,7 @@ use anabranch_types::{Instant, PathAddr, earliest};
 use rustls::quic::{Connection, Keys, Secrets};
 use rustls::{AlertDescription, Side};
 
+use self::early::EarlyData;
 use self::race::{MAX_PATHS, RETRIES, RacePath};
 use self::stream::{ReceiveStream, SendStream};
 pub(crate) use self::tls::ALPN;
@@ -128,6 +130,7 @@ pub(crate) struct Handshake {
     complete: bool,
     confirmed: bool,
     held: VecDeque<(Sealed, Vec<u8>)>,
+    early: EarlyData,
 }
 
 impl Handshake {
@@ -172,6 +175,7 @@ impl Handshake {
             complete: false,
             confirmed: false,
             held: VecDeque::new(),
+            early: EarlyData::default(),
         }
     }
 
@@ -316,6 +320,16 @@ impl Handshake {
     /// A client learns the server's index; transport parameters verify it later.
     pub(crate) fn on_server_index(&mut self, server: Index) {
         self.terms.server.get_or_insert(server);
+    }
+
+    /// A data packet arrived before the keys that open it (RFC 9001 §5.7); whether it waits for them.
+    pub(crate) fn hold_data(&mut self, from: PathAddr, datagram: &[u8]) -> bool {
+        self.early.hold(from, datagram)
+    }
+
+    /// The data packets that wait.
+    pub(crate) fn take_early(&mut self) -> Vec<(PathAddr, Vec<u8>)> {
+        self.early.take()
     }
 
     fn on_held(&mut self, now: Instant) -> Result<(), HandshakeError> {

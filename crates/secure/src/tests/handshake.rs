@@ -11,9 +11,9 @@ use rustls::{AlertDescription, ClientConfig, NamedGroup, ServerConfig, Side};
 
 use super::{
     CLIENT, CLIENT_KEY, Pair, SERVER, SERVER_KEY, SIZE, Sent, Weather, client_config, client_tls,
-    milliseconds, path, private, provider, roots, server_config,
+    milliseconds, path, private, provider, roots, server_config, to_server,
 };
-use crate::{Event, HandshakeError};
+use crate::{Dropped, Event, HandshakeError, Received};
 
 #[test]
 fn ends_agree_on_a_hybrid_key_and_a_secret() {
@@ -172,6 +172,63 @@ fn dead_first_path_costs_no_time() {
     pair.connect(&[path(0), path(1)]);
     pair.run(Pair::is_connected);
     assert_eq!(pair.now - start, milliseconds(50));
+}
+
+/// A pair whose client is connected, and whose server does not have the client's last packets of the handshake yet, which are returned.
+fn without_the_last_flight() -> (Pair, Vec<Sent>) {
+    let mut pair = Pair::new(1, client_config(), server_config());
+    pair.connect(&[path(0)]);
+    pair.run(|pair| pair.connected[CLIENT].is_some());
+    pair.collect();
+    let last = pair
+        .queue
+        .values()
+        .filter(|sent| sent.to == SERVER)
+        .cloned()
+        .collect();
+    pair.queue.clear();
+    (pair, last)
+}
+
+#[test]
+fn data_that_overtakes_the_end_of_the_handshake_is_not_lost() {
+    let (mut pair, last) = without_the_last_flight();
+    for payload in [&b"first"[..], b"second"] {
+        let early = to_server(pair.sealed(CLIENT, 0, payload));
+        assert_eq!(pair.deliver(&early), Ok(Received::Control));
+    }
+    for sent in last {
+        pair.deliver(&sent).unwrap();
+    }
+    pair.collect();
+    let payloads: Vec<_> = pair.events[SERVER]
+        .iter()
+        .filter_map(|event| match event {
+            Event::Data { from, payload, .. } => Some((*from, payload.as_slice())),
+            _ => None,
+        })
+        .collect();
+    let from = path(0).reversed();
+    assert_eq!(payloads, [(from, &b"first"[..]), (from, b"second")]);
+    assert!(matches!(pair.events[SERVER][0], Event::Connected { .. }));
+}
+
+#[test]
+fn few_packets_wait_for_the_end_of_a_handshake() {
+    let (mut pair, last) = without_the_last_flight();
+    let long = to_server(pair.sealed(CLIENT, 0, &[7; 2_048]));
+    assert_eq!(pair.deliver(&long), Err(Dropped::NoKeys));
+    for number in 0..10_u8 {
+        let early = to_server(pair.sealed(CLIENT, 0, &[number]));
+        let waits = pair.deliver(&early).is_ok();
+        assert_eq!(waits, number < 4);
+    }
+    for sent in last {
+        pair.deliver(&sent).unwrap();
+    }
+    pair.collect();
+    let is_data = |event: &&Event| matches!(event, Event::Data { .. });
+    assert_eq!(pair.events[SERVER].iter().filter(is_data).count(), 4);
 }
 
 #[test]
