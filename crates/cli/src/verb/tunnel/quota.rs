@@ -37,6 +37,8 @@ pub(super) struct Usage {
 #[derive(Debug)]
 pub(super) struct Meter {
     usage: Usage,
+    /// That of the period before, for a clock that is set back into it.
+    before: Option<Usage>,
     /// Of each tunnel that is there, what it had carried when it was counted the last time.
     counted: BTreeMap<u64, u64>,
 }
@@ -45,6 +47,7 @@ impl Meter {
     pub(super) const fn new(usage: Usage) -> Self {
         Self {
             usage,
+            before: None,
             counted: BTreeMap::new(),
         }
     }
@@ -65,14 +68,20 @@ impl Meter {
         self.counted.remove(&number);
     }
 
-    /// What was carried in the period of `now`. A clock that was ahead gives nobody another quota, and blocks nobody until its time
-    /// comes again.
+    /// What was carried in the period of `now`. A clock that was ahead for some time gives nobody another quota, and blocks nobody until its
+    /// time comes again.
     pub(super) fn usage(&mut self, quota: Quota, now: DateTime<Utc>) -> Usage {
         let begin = quota.period.begin(now);
         if begin > self.usage.begin {
+            self.before = Some(self.usage);
             self.usage = Usage { begin, bytes: 0 };
         } else if self.usage.begin >= quota.period.end(now) {
-            self.usage.begin = begin;
+            let earlier = self.before.take().filter(|before| before.begin == begin);
+            let earlier = earlier.map_or(0, |before| before.bytes);
+            self.usage = Usage {
+                begin,
+                bytes: self.usage.bytes.saturating_add(earlier),
+            };
         }
         self.usage
     }
@@ -201,11 +210,31 @@ mod tests {
         let text = "the quota of 1.0 kB a day is used up until 2026-05-02 00:00 UTC";
         assert_eq!(meter.exhausted(QUOTA, morning).as_deref(), Some(text));
         assert_eq!(meter.exhausted(QUOTA, at("2026-05-02T00:00:00Z")), None);
-        // What the tunnel carried before does not count again; the clock may be set back.
+        // What the tunnel carried before does not count again.
         meter.count_to(1, 1_500);
-        assert_eq!(meter.usage(QUOTA, morning).bytes, 500);
-        let next = meter.exhausted(Quota { bytes: 500, ..QUOTA }, morning).unwrap();
-        assert!(next.contains("2026-05-02"), "{next}");
+        assert_eq!(meter.usage(QUOTA, at("2026-05-02T09:00:00Z")).bytes, 500);
+    }
+
+    #[test]
+    fn clock_that_was_ahead_gives_no_other_quota_and_blocks_nobody() {
+        let (mut meter, morning) = (meter(), at("2026-05-01T08:00:00Z"));
+        meter.count_to(1, 700);
+        assert_eq!(meter.usage(QUOTA, morning).bytes, 700);
+        assert_eq!(meter.usage(QUOTA, at("2026-05-09T08:00:00Z")).bytes, 0);
+        meter.count_to(1, 900);
+        assert_eq!(meter.exhausted(QUOTA, morning), None);
+        assert_eq!(meter.usage(QUOTA, morning).bytes, 900);
+        meter.count_to(1, 1_000);
+        let reason = meter.exhausted(QUOTA, morning).unwrap();
+        assert!(reason.contains("2026-05-02"), "{reason}");
+    }
+
+    #[test]
+    fn usage_of_a_file_from_a_clock_ahead_counts_now() {
+        let begin = at("2026-05-09T00:00:00Z");
+        let mut meter = Meter::new(Usage { begin, bytes: 400 });
+        let usage = meter.usage(QUOTA, at("2026-05-01T08:00:00Z"));
+        assert_eq!((usage.begin, usage.bytes), (at("2026-05-01T00:00:00Z"), 400));
     }
 
     #[test]
