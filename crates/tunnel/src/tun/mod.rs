@@ -7,6 +7,7 @@
 //! | `crossing`, `syn.rs` | how does a TCP connection of a program become a socket of this process? |
 //! | `clients.rs` | which flow do other packets belong to? |
 //! | `answer.rs` | which packets does a tunnel make itself? |
+//! | `pace.rs` | when do datagrams go to the programs, if many were released at once? |
 //!
 //! IPv4 and IPv6, TCP, UDP and echo requests of ICMP are carried; fragments and all else are dropped.
 
@@ -14,11 +15,13 @@ mod answer;
 mod clients;
 mod crossing;
 mod device;
+mod pace;
 mod packet;
 mod syn;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::future::pending;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,13 +32,14 @@ use ipnet::IpNet;
 use tokio::net::TcpSocket;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{AbortHandle, JoinSet, yield_now};
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, sleep_until, timeout};
 
 use self::clients::Clients;
 pub use self::clients::NameServers;
 use self::crossing::{CrossingId, Crossings, Doors, Verdict};
 pub use self::device::TunDevice;
 use self::device::{Batch, Buffer, Read};
+use self::pace::Pace;
 use self::packet::{Protocol, is_intact, parse};
 use crate::datagram::Datagram;
 use crate::frame::Reason;
@@ -142,6 +146,7 @@ pub async fn carry(device: TunDevice, config: TunConfig, route: Route) -> io::Er
         clients: Clients::new(route, config.servers, config.is_own, sender),
         shared: Arc::clone(&shared),
         batch: Batch::default(),
+        pace: Pace::new(Instant::now()),
         legs: JoinSet::new(),
         tasks: HashMap::new(),
     };
@@ -150,6 +155,7 @@ pub async fn carry(device: TunDevice, config: TunConfig, route: Route) -> io::Er
     let mut sweep = interval(SWEEP);
     sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
+        let due = carrier.pace.due(Instant::now());
         tokio::select! {
             read = shared.device.read(&mut buffer) => match read {
                 Ok(read) => {
@@ -161,7 +167,8 @@ pub async fn carry(device: TunDevice, config: TunConfig, route: Route) -> io::Er
                 }
                 Err(error) => return error,
             },
-            1.. = answers.recv_many(&mut datagrams, TURN) => carrier.answer(&mut datagrams),
+            () = until(due), if due.is_some() => {}
+            1.. = answers.recv_many(&mut datagrams, TURN), if due.is_none() => carrier.answer(&mut datagrams),
             Some(ended) = carrier.legs.join_next() => if let Ok(id) = ended {
                 carrier.tasks.remove(&id);
             },
@@ -187,6 +194,7 @@ struct Carrier {
     shared: Arc<Shared>,
     clients: Clients,
     batch: Batch,
+    pace: Pace,
     legs: JoinSet<CrossingId>,
     tasks: HashMap<CrossingId, AbortHandle>,
 }
@@ -255,7 +263,12 @@ impl Carrier {
         let packets = datagrams
             .drain(..)
             .filter_map(|datagram| self.clients.answer(&datagram, now));
-        packets.for_each(|packet| self.batch.push(&packet));
+        let mut bytes = 0;
+        packets.for_each(|packet| {
+            bytes += packet.len();
+            self.batch.push(&packet);
+        });
+        self.pace.gone(bytes, now);
         self.shared.device.write_batch(&mut self.batch);
     }
 
@@ -263,6 +276,13 @@ impl Carrier {
         let now = Instant::now();
         self.shared.crossings().expire(now);
         self.clients.expire(now);
+    }
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due.into()).await,
+        None => pending().await,
     }
 }
 

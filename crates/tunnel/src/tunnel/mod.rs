@@ -34,8 +34,12 @@ use crate::target::Target;
 /// Frames that are received before others are sent, while both wait.
 const TURN: usize = 64;
 
-/// What the flows of one stream may have unsent, in bytes. More is lost: UDP has no flow control, and a longer queue would only be older.
+/// What the flows of one stream may have unsent, in bytes, whatever else waits.
 const MAX_UNSENT_DATAGRAMS: u64 = 256 << 10;
+
+/// What they may have unsent while half of the send buffer is free. More is lost: UDP has no flow control. On slow links the lifetime of
+/// datagrams ends first.
+const MAX_UNSENT_DATAGRAMS_WITH_ROOM: u64 = 1 << 20;
 
 /// Streams in each direction.
 const ALL_STREAMS: u16 = STREAMS + DATAGRAM_STREAMS;
@@ -186,10 +190,16 @@ impl Tunnel {
             self.0.calls.sent();
         }
         let unsent = association.stream(stream).queued();
-        if unsent < MAX_UNSENT_DATAGRAMS {
+        if unsent < MAX_UNSENT_DATAGRAMS || unsent < MAX_UNSENT_DATAGRAMS_WITH_ROOM && self.has_room() {
             // Without room in the send buffer it is lost, too.
             let _ = association.try_send(datagram.message(stream, unordered));
         }
+    }
+
+    /// Whether half of the send buffer is free.
+    fn has_room(&self) -> bool {
+        let queue = self.0.association.send_queue();
+        queue.used < queue.limit / 2
     }
 
     /// Which end this is.
