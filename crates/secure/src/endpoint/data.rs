@@ -91,7 +91,7 @@ impl Endpoint {
         };
         let Some(established) = connection.established.as_mut() else {
             let handshake = connection.handshake.as_mut();
-            let waits = handshake.is_some_and(|handshake| handshake.hold_data(from, datagram));
+            let waits = handshake.is_some_and(|handshake| handshake.hold_early(from, datagram));
             return if waits {
                 Ok(Received::Control)
             } else {
@@ -126,7 +126,7 @@ impl Endpoint {
     pub(super) fn open_early(&mut self, now: Instant, index: Index) {
         let early = self.handshake_mut(index).map(Handshake::take_early);
         for (from, mut datagram) in early.unwrap_or_default() {
-            // Others dropped for their reasons are not told apart, either.
+            // What is forged or replayed is dropped.
             if let Ok(Received::Data { payload, .. }) = self.handle_datagram(now, from, &mut datagram) {
                 self.events.push_back(Event::Data {
                     connection: index,

@@ -323,7 +323,7 @@ impl Handshake {
     }
 
     /// A data packet arrived before the keys that open it (RFC 9001 §5.7); whether it waits for them.
-    pub(crate) fn hold_data(&mut self, from: PathAddr, datagram: &[u8]) -> bool {
+    pub(crate) fn hold_early(&mut self, from: PathAddr, datagram: &[u8]) -> bool {
         self.early.hold(from, datagram)
     }
 

@@ -167,7 +167,7 @@ pub async fn carry(device: TunDevice, config: TunConfig, route: Route) -> io::Er
                 }
                 Err(error) => return error,
             },
-            () = until(due), if due.is_some() => {}
+            () = until(due) => {}
             1.. = answers.recv_many(&mut datagrams, TURN), if due.is_none() => carrier.answer(&mut datagrams),
             Some(ended) = carrier.legs.join_next() => if let Ok(id) = ended {
                 carrier.tasks.remove(&id);
@@ -268,7 +268,7 @@ impl Carrier {
             bytes += packet.len();
             self.batch.push(&packet);
         });
-        self.pace.gone(bytes, now);
+        self.pace.on_written(bytes, now);
         self.shared.device.write_batch(&mut self.batch);
     }
 
@@ -279,6 +279,7 @@ impl Carrier {
     }
 }
 
+/// Waits until then; for ever if there is no such moment.
 async fn until(due: Option<Instant>) {
     match due {
         Some(due) => sleep_until(due.into()).await,

@@ -6,16 +6,16 @@
 
 use std::time::{Duration, Instant};
 
-/// Bytes that may go in a millisecond, whatever went before: 500 Mbit/s.
-const FLOOR: u64 = 64 << 10;
+/// The lowest rate, in bytes per millisecond: 500 Mbit/s.
+const MIN_RATE: u64 = 64 << 10;
 
-/// How much faster than before datagrams may go.
+/// The rate in multiples of that of the last window.
 const GAIN: u64 = 2;
 
-/// So long what goes is counted, to know how much usually goes.
+/// So long bytes are counted before the rate follows them.
 const WINDOW: Duration = Duration::from_millis(100);
 
-/// What was not used for so long may go at once. Timers are as coarse as this.
+/// So early the next ones may go: timers are no finer.
 const TOLERANCE: Duration = Duration::from_millis(1);
 
 /// A leaky bucket (ITU-T I.371's generic cell rate algorithm) whose rate follows what passes.
@@ -23,9 +23,9 @@ const TOLERANCE: Duration = Duration::from_millis(1);
 pub(super) struct Pace {
     /// When the next ones are due.
     due: Instant,
-    /// Bytes in a millisecond.
+    /// Bytes per millisecond.
     rate: u64,
-    /// What has gone since a moment.
+    /// When the window began, and the bytes since.
     counted: (Instant, u64),
 }
 
@@ -33,7 +33,7 @@ impl Pace {
     pub(super) const fn new(now: Instant) -> Self {
         Self {
             due: now,
-            rate: FLOOR,
+            rate: MIN_RATE,
             counted: (now, 0),
         }
     }
@@ -43,8 +43,8 @@ impl Pace {
         (self.due > now).then_some(self.due)
     }
 
-    /// `bytes` go now.
-    pub(super) fn gone(&mut self, bytes: usize, now: Instant) {
+    /// `bytes` were written.
+    pub(super) fn on_written(&mut self, bytes: usize, now: Instant) {
         let bytes = bytes as u64;
         let unused = now.checked_sub(TOLERANCE).unwrap_or(now);
         self.due = self.due.max(unused) + Duration::from_nanos(bytes * 1_000_000 / self.rate);
@@ -53,7 +53,7 @@ impl Pace {
         let passed = now - *since;
         if passed >= WINDOW {
             let millis = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
-            self.rate = FLOOR.max(GAIN * *counted / millis);
+            self.rate = MIN_RATE.max(GAIN * *counted / millis);
             self.counted = (now, 0);
         }
     }
@@ -72,7 +72,7 @@ mod tests {
             match pace.due(now) {
                 Some(due) => now = due,
                 None => {
-                    pace.gone(TURN, now);
+                    pace.on_written(TURN, now);
                     gone += TURN as u64;
                 }
             }
@@ -84,13 +84,13 @@ mod tests {
     fn a_round_trip_of_datagrams_does_not_go_at_once() {
         let now = Instant::now();
         let mut pace = Pace::new(now);
-        pace.gone(1_000, now);
+        pace.on_written(1_000, now);
         let later = now + Duration::from_secs(1);
         let at_once = gone_in(Duration::from_nanos(1), &mut pace, later);
         assert_eq!(at_once, TURN as u64);
         let rate = gone_in(Duration::from_millis(20), &mut pace, later) / 20;
         assert!(
-            (FLOOR..FLOOR * 11 / 10).contains(&rate),
+            (MIN_RATE..MIN_RATE * 11 / 10).contains(&rate),
             "{rate} bytes in a millisecond"
         );
     }
@@ -113,7 +113,7 @@ mod tests {
         let mut pace = Pace::new(now);
         for _ in 0..1_000 {
             assert_eq!(pace.due(now), None);
-            pace.gone(60 << 10, now);
+            pace.on_written(60 << 10, now);
             now += Duration::from_millis(1);
         }
     }
@@ -126,12 +126,12 @@ mod tests {
             gone_in(WINDOW, &mut pace, now + WINDOW * turn);
         }
         let later = now + Duration::from_secs(60);
-        pace.gone(1_000, later);
+        pace.on_written(1_000, later);
         let rate = gone_in(
             Duration::from_millis(20),
             &mut pace,
             later + Duration::from_millis(2),
         ) / 20;
-        assert!(rate < FLOOR * 12 / 10, "{rate} bytes in a millisecond");
+        assert!(rate < MIN_RATE * 12 / 10, "{rate} bytes in a millisecond");
     }
 }
